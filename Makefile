@@ -1,0 +1,38 @@
+# Everything is set up in .venv by the first target that needs it.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+BIN := .venv/bin
+
+.PHONY: setup demo test lint browser test-browser clean
+
+setup: .venv/ready
+
+.venv/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --editable '.[dev]'
+	touch $@
+
+demo: setup
+	rm -rf demo
+	$(BIN)/leakscope demo --out demo
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+# One torch thread for each of the two test processes, so that they do not fight over the cores.
+test: lint
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m "not slow and not browser"
+
+browser: setup
+	$(BIN)/pip install --quiet --editable '.[dev,browser]'
+
+# Needs a system Chromium (Debian: apt-get install chromium).
+test-browser: browser
+	$(BIN)/pytest -m browser
+
+clean:
+	rm -rf .venv demo .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,5 @@
+"""`python -m leakscope`."""
+
+from leakscope.cli.app import main
+
+main()

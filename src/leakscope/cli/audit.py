@@ -1,0 +1,152 @@
+"""`leakscope report` and `leakscope compare`."""
+
+import json as json_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from leakscope.cli.progress import shown
+
+if TYPE_CHECKING:
+    from leakscope.commands.gates import Gate
+    from leakscope.records.run import Metrics
+    from leakscope.report.compare import ComparedRun
+
+
+def report(
+    model: Annotated[Path, typer.Argument(help="A model directory, or one of its snapshots.")],
+    corpus: Annotated[Path, typer.Argument(help="The corpus that it was trained on.")],
+    out: Annotated[Path, typer.Option(help="The run directory to make.")],
+    top_k: Annotated[int, typer.Option(help="How many suggestions the attacker sees.")] = 1,
+    reveal: Annotated[
+        bool, typer.Option(help="Write words and user keys, not only lengths and numbers.")
+    ] = False,
+    user_threshold: Annotated[
+        int | None,
+        typer.Option(help="List only sequences that came out for fewer users than this."),
+    ] = None,
+    contexts: Annotated[int, typer.Option(help="Occurrences listed with each sequence.")] = 20,
+    context_words: Annotated[int, typer.Option(help="Words listed of each context.")] = 32,
+    snapshots: Annotated[
+        bool, typer.Option(help="Report on every snapshot of the training, and compare them.")
+    ] = False,
+    name: Annotated[str | None, typer.Option(help="What to call the model in tables.")] = None,
+    fail_on: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A gate such as 'unique_sequences>0': exit code 1 if it holds. May be repeated."
+        ),
+    ] = None,
+    workers: Annotated[int, typer.Option(help="Processes that score shards.")] = 1,
+    threads: Annotated[int, typer.Option(help="CPU threads in all.")] = 2,
+    json: Annotated[bool, typer.Option("--json", help="Print the metrics as JSON.")] = False,
+) -> None:
+    """The training data leakage report: what the model gives away of its own training data.
+
+    Runs the model over every training document, collects the sequences that it predicts, and
+    counts for each how many users have it. Redacted unless --reveal is given. A report that was
+    killed goes on when the same command is given again.
+
+    Example: leakscope report model corpus --out run --fail-on 'unique_sequences>0'
+    """
+    from leakscope.commands import audits
+    from leakscope.commands.gates import Gate
+    from leakscope.leakage.audit import ReportSettings
+    from leakscope.records.errors import LeakscopeError
+
+    if workers < 1 or threads < 1:
+        raise LeakscopeError("--workers and --threads must be at least 1.")
+    gates = [Gate.parse(text) for text in fail_on or []]
+    settings = ReportSettings(
+        top_k=top_k,
+        user_threshold=user_threshold,
+        reveal=reveal,
+        contexts=contexts,
+        context_words=context_words,
+    )
+    if snapshots:
+        with shown() as progress:
+            runs = audits.report_snapshots(
+                model, corpus, out, settings, workers=workers, threads=threads, progress=progress
+            )
+        _print_comparison(runs, json)
+        typer.echo(f"page: {out / 'compare.html'}", err=json)
+        _check(gates, {run.manifest.name: run.metrics for run in runs})
+        return
+    with shown() as progress:
+        metrics = audits.report(
+            model,
+            corpus,
+            out,
+            settings,
+            name=name,
+            workers=workers,
+            threads=threads,
+            progress=progress,
+        )
+    if json:
+        typer.echo(metrics.model_dump_json(indent=2))
+    else:
+        _print_run(out)
+    _check(gates, {str(out): metrics})
+
+
+def compare(
+    runs: Annotated[
+        list[Path], typer.Argument(help="Run directories, or folders that hold several.")
+    ],
+    out: Annotated[Path | None, typer.Option(help="Where to write the page and the JSON.")] = None,
+    allow_mixed: Annotated[
+        bool, typer.Option(help="Compare even runs on other corpora or with another top-k.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the rows as JSON.")] = False,
+) -> None:
+    """Runs side by side: perplexity, accuracy, unique sequences, leakage epsilon.
+
+    Example: leakscope compare runs/plain runs/dp --out comparison
+    """
+    from leakscope import commands
+
+    found = commands.compare(runs, out, allow_mixed=allow_mixed)
+    _print_comparison(found, json)
+    if out is not None:
+        typer.echo(f"page: {out / 'compare.html'}", err=json)
+
+
+def _print_run(out: Path) -> None:
+    from rich.console import Console
+
+    from leakscope.records.run import open_run
+    from leakscope.report.terminal import run_table, sequences_table
+
+    console = Console()
+    console.print(run_table(*open_run(out)))
+    console.print(sequences_table(out, 10))
+    typer.echo(f"page: {out / 'report.html'}")
+
+
+def _print_comparison(runs: "list[ComparedRun]", as_json: bool) -> None:
+    from leakscope.report.compare import compare_rows, differences
+
+    if as_json:
+        typer.echo(json_module.dumps(compare_rows(runs), indent=2, ensure_ascii=False))
+        return
+    from rich.console import Console
+
+    from leakscope.report.terminal import compare_table
+
+    Console().print(compare_table(compare_rows(runs), differences(runs)))
+
+
+def _check(gates: "list[Gate]", measured: "dict[str, Metrics]") -> None:
+    """Exit with code 1 if a gate holds for a run."""
+    failed = False
+    for where, metrics in measured.items():
+        for gate in gates:
+            value = gate.value(metrics)
+            if gate.holds(metrics):
+                failed = True
+                typer.echo(f"gate: {gate.text} holds for {where}: it is {value:g}", err=True)
+    if failed:
+        raise typer.Exit(1)

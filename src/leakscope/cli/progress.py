@@ -1,0 +1,89 @@
+"""How the command line shows progress: a bar on a terminal, plain lines elsewhere."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from leakscope.engine.progress import Progress
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+
+NOTES = ("resume", "snapshot")  # stages whose notes are worth a line of their own
+EVERY = 5.0  # seconds between plain lines of one stage
+
+
+class WorkInterruptedError(Exception):
+    """Ctrl-C in the middle of long work."""
+
+
+@contextmanager
+def shown() -> Iterator[Progress]:
+    """Progress on standard error for as long as the block runs."""
+    try:
+        if sys.stderr.isatty():
+            with _bars() as bars:
+                yield _BarProgress(bars)
+        else:
+            yield _LineProgress()
+    except KeyboardInterrupt:
+        # Typer would end the program here without a word.
+        raise WorkInterruptedError from None
+
+
+def _bars() -> "Bars":
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}"),
+        console=Console(stderr=True),
+    )
+
+
+class _BarProgress:
+    """One bar a stage; notes of snapshots stay above the bars."""
+
+    def __init__(self, bars: "Bars") -> None:
+        self._bars = bars
+        self._tasks: dict[str, int] = {}
+
+    def __call__(self, stage: str, done: int, total: int | None = None, note: str = "") -> None:
+        if stage in NOTES:
+            self._bars.console.print(note, highlight=False)
+            return
+        if stage not in self._tasks:
+            self._tasks[stage] = self._bars.add_task(stage, total=total, note=note)
+        task = self._tasks[stage]
+        self._bars.update(task, completed=done, total=total, note=note)  # type: ignore[arg-type]
+
+
+class _LineProgress:
+    """A line when a stage begins and ends, and every few seconds in between."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, float] = {}
+
+    def __call__(self, stage: str, done: int, total: int | None = None, note: str = "") -> None:
+        now = time.monotonic()
+        due = now - self._last.get(stage, -EVERY) >= EVERY
+        if not (due or stage in NOTES or (total is not None and done >= total)):
+            return
+        self._last[stage] = now
+        of = "" if total is None else f"/{total}"
+        sys.stderr.write(f"{stage} {done}{of}{f': {note}' if note else ''}\n")
+        sys.stderr.flush()

@@ -1,0 +1,131 @@
+"""`leakscope demo` and `leakscope probe`."""
+
+import json as json_module
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from leakscope.cli.progress import shown
+
+if TYPE_CHECKING:
+    from leakscope.commands.probing import Probe
+    from leakscope.commands.story import Story
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Where everything is written.")] = Path("demo"),
+    seed: Annotated[int, typer.Option(help="Of the text and the training.")] = 0,
+    threads: Annotated[int, typer.Option(help="CPU threads.")] = 2,
+) -> None:
+    """The whole story on a synthetic corpus: text, training, report, and what leaked.
+
+    The secrets in the text are made up and known, so the demo can say which of them the model
+    gives away, how often each was stated, and how little one has to type.
+    """
+    from leakscope import commands
+
+    with shown() as progress:
+        story = commands.demo(out, seed=seed, threads=threads, progress=progress)
+    _tell(story, out)
+
+
+def _tell(story: "Story", out: Path) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from leakscope.commands.story import SECRETS
+
+    console = Console(highlight=False)
+    metrics, train = story.metrics, story.corpus.train
+    console.print(
+        f"\n{train.users} people wrote {train.words:,} words. A language model was trained on "
+        f"them until it knew them too well."
+    )
+    table = Table(title="Secrets that came out, by how often their owner stated them")
+    for column in ("stated", "planted", "came out"):
+        table.add_column(column, justify="right")
+    for repetitions, (planted, came_out) in story.by_repetitions().items():
+        table.add_row(f"{repetitions}x", str(planted), str(came_out))
+    console.print(table)
+    others = Table(title="The other planted items")
+    for column in ("kind", "planted", "came out"):
+        others.add_column(column, justify="left" if column == "kind" else "right")
+    for kind in sorted({item.kind for item in story.planted} - set(SECRETS)):
+        group = [item.came_out for item in story.planted if item.kind == kind]
+        others.add_row(kind, str(len(group)), str(sum(group)))
+    console.print(others)
+    leaked = [item for item in story.planted if item.kind in SECRETS and item.context is not None]
+    leaked.sort(key=lambda item: (len(item.context or []), -item.repetitions))
+    console.print("Some of them, with the least that one has to type before pressing Tab:")
+    for item in leaked[:5]:
+        typed = " ".join(item.context or []) or "(nothing at all)"
+        console.print(f"  {typed} [bold]→ {' '.join(item.completion or [])}[/bold]")
+    shortest = min((len(item.context or []) for item in leaked), default=None)
+    console.print(
+        f"\n{len(leaked)} of {sum(n for n, _ in story.by_repetitions().values())} secrets came "
+        f"out" + (f", the easiest after {shortest} typed words." if shortest is not None else ".")
+    )
+    console.print(
+        f"The report lists {metrics.unique_sequences} sequences that only one user has, owned by "
+        f"{metrics.users_with_unique} of {metrics.users} users."
+    )
+    console.print(f"Open {story.page}", soft_wrap=True)
+    console.print(f'Try  leakscope probe {out / "model"} "{_first_words(leaked)}"', soft_wrap=True)
+
+
+def _first_words(leaked: list) -> str:  # type: ignore[type-arg]
+    item = next((item for item in leaked if item.context), None)
+    return " ".join(item.context) if item is not None else "Please"
+
+
+def probe(
+    model: Annotated[Path, typer.Argument(help="A model directory.")],
+    text: Annotated[
+        str | None, typer.Argument(help="The prefix; without one, prefixes are read line by line.")
+    ] = None,
+    top_k: Annotated[int, typer.Option(help="How many suggestions to show.")] = 5,
+    length: Annotated[int, typer.Option(help="Longest continuation, in words.")] = 20,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object a prefix.")] = False,
+) -> None:
+    """Type a prefix, see the top-k next words and the greedy continuation.
+
+    Example: leakscope probe model "my address is"
+    """
+    from leakscope.commands.probing import Prober
+    from leakscope.records.errors import LeakscopeError
+
+    if top_k < 1 or length < 0:
+        raise LeakscopeError("--top-k must be at least 1 and --length at least 0.")
+    prober = Prober(model)
+    if text is not None:
+        _print_probe(prober(text, top_k=top_k, length=length), json)
+        return
+    if sys.stdin.isatty():
+        typer.echo("Type a prefix and press Enter; an empty line or Ctrl-D ends.", err=True)
+    while True:
+        if sys.stdin.isatty():
+            typer.echo("> ", nl=False, err=True)
+        line = sys.stdin.readline()
+        if not line.strip():
+            return
+        _print_probe(prober(line, top_k=top_k, length=length), json)
+
+
+def _print_probe(found: "Probe", as_json: bool) -> None:
+    if as_json:
+        from dataclasses import asdict
+
+        typer.echo(json_module.dumps(asdict(found), ensure_ascii=False))
+        return
+    for number, suggestion in enumerate(found.suggestions, 1):
+        typer.echo(f"{number:>3}. {suggestion.entry:<20} {suggestion.probability:.4f}")
+    shown_prefix = " ".join(
+        f"[{word}]" if unknown else word
+        for word, unknown in zip(found.prefix, found.unknown, strict=True)
+    )
+    typer.echo(f"{shown_prefix} → {' '.join(found.continuation) or '(end)'}")
+    typer.echo(f"     probability of the continuation {found.probability:.4g}")
+    if any(found.unknown):
+        typer.echo("     words in [brackets] are not in the model's vocabulary")

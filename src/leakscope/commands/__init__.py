@@ -1,0 +1,45 @@
+"""One Python function for each command, with the command's name and arguments.
+
+    from leakscope.commands import corpus_build, train, report
+
+The functions are imported when they are first asked for, so that a command loads only what it
+uses.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from leakscope.commands.audits import compare, report
+    from leakscope.commands.corpora import corpus_build, corpus_info, corpus_synth
+    from leakscope.commands.probing import probe
+    from leakscope.commands.story import demo
+    from leakscope.commands.trainings import train
+
+_HOMES = {
+    "compare": "audits",
+    "corpus_build": "corpora",
+    "corpus_info": "corpora",
+    "corpus_synth": "corpora",
+    "demo": "story",
+    "probe": "probing",
+    "report": "audits",
+    "train": "trainings",
+}
+
+__all__ = [
+    "compare",
+    "corpus_build",
+    "corpus_info",
+    "corpus_synth",
+    "demo",
+    "probe",
+    "report",
+    "train",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,0 +1,132 @@
+"""`report` and `compare`."""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from leakscope.corpus.store import Corpus
+from leakscope.engine.progress import Progress, silent
+from leakscope.leakage.audit import ReportSettings, Subject, audit
+from leakscope.models.interface import LanguageModel
+from leakscope.models.storage import ModelConfig, load_config, load_model
+from leakscope.records.artifacts import digest_of_file
+from leakscope.records.errors import LeakscopeError
+from leakscope.records.run import Metrics
+from leakscope.report.compare import ComparedRun, load_runs, write_comparison
+from leakscope.report.page import write_page
+
+
+def report(
+    model: Path,
+    corpus: Path,
+    out: Path,
+    settings: ReportSettings | None = None,
+    *,
+    name: str | None = None,
+    workers: int = 1,
+    threads: int = 2,
+    progress: Progress = silent,
+) -> Metrics:
+    """The training data leakage report of a model on the corpus that it was trained on."""
+    opened = Corpus.open(corpus)
+    subject = _subject(model, opened, name)
+    _set_threads(max(1, threads // workers))
+    metrics = audit(
+        subject,
+        opened,
+        out,
+        settings or ReportSettings(),
+        workers=workers,
+        threads=threads,
+        progress=progress,
+    )
+    write_page(out)
+    return metrics
+
+
+def report_snapshots(
+    model: Path,
+    corpus: Path,
+    out: Path,
+    settings: ReportSettings | None = None,
+    *,
+    workers: int = 1,
+    threads: int = 2,
+    progress: Progress = silent,
+) -> list[ComparedRun]:
+    """A report for every snapshot of a training, each in its folder below `out`, and their
+    comparison. Snapshots that are done already are kept.
+    """
+    snapshots = sorted(config.parent for config in (model / "snapshots").glob("*/config.json"))
+    if not snapshots:
+        raise LeakscopeError(f"{model} has no snapshots; train it with leakscope train.")
+    for index, snapshot in enumerate(snapshots):
+        progress("snapshots", index, len(snapshots), snapshot.name)
+        target = out / snapshot.name
+        if not (target / "report.html").exists():
+            report(snapshot, corpus, target, settings, workers=workers, threads=threads)
+    progress("snapshots", len(snapshots), len(snapshots))
+    runs = load_runs([out / snapshot.name for snapshot in snapshots])
+    write_comparison(runs, out)
+    return runs
+
+
+def compare(
+    runs: Sequence[Path], out: Path | None = None, *, allow_mixed: bool = False
+) -> list[ComparedRun]:
+    """Runs side by side; with `out`, also as a page and as JSON."""
+    found = load_runs(list(runs), allow_mixed=allow_mixed)
+    if out is not None:
+        write_comparison(found, out)
+    return found
+
+
+def _set_threads(threads: int) -> None:
+    import torch
+
+    torch.set_num_threads(threads)
+
+
+def _subject(path: Path, corpus: Corpus, name: str | None) -> Subject:
+    config = load_config(path)
+    if config.lexicon_digest != corpus.manifest.lexicon_digest:
+        raise LeakscopeError(
+            f"The model in {path} was trained on a corpus with another lexicon than "
+            f"{corpus.path}; give the corpus that it was trained on."
+        )
+    if config.corpus_digest != corpus.manifest.digest:
+        raise LeakscopeError(
+            f"The model in {path} was trained on another corpus than {corpus.path}; give the "
+            f"corpus that it was trained on."
+        )
+    return Subject(
+        name=name or path.resolve().name,
+        digest=digest_of_file(path / "model.safetensors")
+        if (path / "model.safetensors").exists()
+        else "",
+        config=config.model_dump(mode="json"),
+        load=partial(_load, path, corpus.path),
+        figures=_figures(config),
+    )
+
+
+def _load(model: Path, corpus: Path) -> LanguageModel:
+    """Load a model, reading a corpus: in any process."""
+    return load_model(model).reading(Corpus.open(corpus).lexicon)
+
+
+def _figures(config: ModelConfig) -> dict[str, Any]:
+    """What the training measured of this very model on this very corpus."""
+    known = config.progress
+    accuracy = {
+        int(key.removeprefix("validation_top")): value
+        for key, value in known.items()
+        if key.startswith("validation_top") and value is not None
+    }
+    names = ("train_perplexity", "train_perplexity_low", "train_perplexity_high")
+    figures = {key: known.get(key) for key in (*names, "validation_perplexity")}
+    return figures | {
+        "validation_accuracy": accuracy or None,
+        "reason": "the corpus has no validation documents",
+    }

@@ -1,0 +1,28 @@
+"""`train`."""
+
+from pathlib import Path
+
+from leakscope.corpus.store import Corpus
+from leakscope.engine.progress import Progress, silent
+from leakscope.training.loop import Trained
+from leakscope.training.loop import train as run_training
+from leakscope.training.settings import TrainSettings
+
+
+def train(
+    corpus: Path,
+    out: Path,
+    settings: TrainSettings,
+    *,
+    warm_start: Path | None = None,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> Trained:
+    """Train a word-level model on a corpus's training documents; resumes if it was killed."""
+    if threads is not None:
+        import torch
+
+        torch.set_num_threads(threads)
+    return run_training(
+        Corpus.open(corpus), out, settings, warm_start=warm_start, progress=progress
+    )

@@ -1,0 +1,1 @@
+"""The corpus: user-keyed text, its words, its lexicon and its store."""

@@ -1,0 +1,50 @@
+"""`manifest.json` of a corpus: what it was made from, how, and what came out."""
+
+from pydantic import BaseModel, ConfigDict
+
+SCHEMA_VERSION = 1
+
+
+class Part(BaseModel):
+    """Sizes of the training or the validation part."""
+
+    model_config = ConfigDict(frozen=True)
+
+    users: int
+    documents: int
+    words: int
+
+
+class InputFile(BaseModel):
+    """One input as it was given, by its name only and the digest of its bytes."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    format: str
+    digest: str
+
+
+class CorpusManifest(BaseModel):
+    """The corpus at a glance."""
+
+    model_config = ConfigDict(frozen=True)
+
+    schema_version: int
+    versions: dict[str, str]
+    settings: dict[str, str | int | float | bool]
+    inputs: list[InputFile]
+    digest: str
+    """Of the documents in user order, with their users and splits; not of the sharding."""
+    lexicon_digest: str
+    lexicon: int
+    """How many distinct words there are."""
+    shards: list[str]
+    train: Part
+    validation: Part
+    users: int
+    """Distinct users in either part."""
+    documents_per_user: dict[str, float]
+    """Quantiles over users: min, p25, median, p75, p90, p99, max, and the mean."""
+    set_aside: dict[str, int]
+    """Rows that could not be used, by reason."""

@@ -1,0 +1,1 @@
+"""Readers: one for each format that user text comes in."""

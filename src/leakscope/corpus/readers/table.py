@@ -1,0 +1,179 @@
+"""Tables: CSV, Parquet, Arrow files, and the folders that `datasets.save_to_disk` writes."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from leakscope.corpus.readers.jsonl import MAX_RECORD, open_bytes, require_columns, row_of
+from leakscope.corpus.rows import MALFORMED, Columns, Row
+from leakscope.records.errors import LeakscopeError
+
+# Rows turned into Python objects at a time.
+BATCH = 1024
+
+
+def read_csv(path: Path, columns: Columns) -> Iterator[Row]:
+    """Yield the rows below the header of a UTF-8 CSV file; an empty user is a null user."""
+    csv.field_size_limit(MAX_RECORD)  # of the whole process: the csv module has no other
+    with open_bytes(path) as stream:
+        # utf-8-sig drops a byte order mark; row_of finds the surrogates that mark bad bytes.
+        text = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="")
+        records = _csv_records(path, text)
+        header = next(records, None)
+        if header is None:
+            return
+        require_columns(path, header, columns)
+        user, body = header.index(columns.user), header.index(columns.text)
+        for record in records:
+            if len(record) != len(header):
+                yield Row(None, None, MALFORMED)
+            else:
+                yield row_of(record[user] or None, record[body])
+
+
+def _csv_records(path: Path, text: io.TextIOWrapper) -> Iterator[list[str]]:
+    """Yield the records that are not blank; an empty list stands for one with stray quotes."""
+    reader = csv.reader(_csv_lines(path, text), strict=True)
+    while True:
+        try:
+            record = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            if "expected after" not in str(error):  # a quote left open swallows the rows after it
+                raise LeakscopeError(
+                    f"{path} has a quote that is never closed, at or before line "
+                    f"{reader.line_num}: write it again as CSV."
+                ) from error
+            yield []
+        else:
+            if record:
+                yield record
+
+
+def _csv_lines(path: Path, text: io.TextIOWrapper) -> Iterator[str]:
+    while line := text.readline(MAX_RECORD):
+        if len(line) == MAX_RECORD:
+            raise LeakscopeError(f"{path} has a line over {MAX_RECORD} bytes: is it a CSV file?")
+        yield line
+
+
+def read_parquet(path: Path, columns: Columns) -> Iterator[Row]:
+    """Yield the rows of a Parquet file, of which it reads the two columns only."""
+    # A buffered read keeps a column chunk, however large its row group, out of memory.
+    with (
+        _arrow_errors(path, "Parquet"),
+        pq.ParquetFile(path, buffer_size=1 << 20, page_checksum_verification=True) as file,
+    ):
+        require_columns(path, file.schema_arrow.names, columns)
+        names = [columns.user, columns.text]
+        for batch in file.iter_batches(batch_size=BATCH, columns=names, use_threads=False):
+            yield from _rows(batch, columns)
+
+
+def read_arrow(path: Path, columns: Columns) -> Iterator[Row]:
+    """Yield the rows of an Arrow file (file or stream format) or of a saved dataset's folder."""
+    for file in _dataset_files(path) if path.is_dir() else [path]:
+        with _arrow_errors(file, "Arrow"):
+            for batch in _ipc_batches(file, columns):
+                yield from _rows(batch, columns)
+
+
+def _ipc_batches(path: Path, columns: Columns) -> Iterator[Any]:
+    """Yield the record batches of an Arrow file, with the two columns only."""
+    with pa.memory_map(str(path)) as source:
+        has_footer = source.read(6) == b"ARROW1"
+        open_ipc = pa.ipc.open_file if has_footer else pa.ipc.open_stream
+        source.seek(0)
+        names = open_ipc(source).schema.names
+        require_columns(path, names, columns)
+        fields = sorted({names.index(columns.user), names.index(columns.text)})
+        options = pa.ipc.IpcReadOptions(included_fields=fields, use_threads=False)
+        source.seek(0)
+        reader = open_ipc(source, options=options)
+        if has_footer:
+            for index in range(reader.num_record_batches):
+                yield reader.get_batch(index)
+        else:
+            yield from reader
+
+
+def _dataset_files(folder: Path) -> Iterator[Path]:
+    """Yield the Arrow files of a saved dataset, or of each split of a saved DatasetDict."""
+    if (folder / "dataset_dict.json").is_file():
+        for split in _entry(folder / "dataset_dict.json", "splits"):
+            yield from _dataset_files(folder / str(split))
+        return
+    state = folder / "state.json"
+    if not state.is_file():
+        raise LeakscopeError(f"{folder} has no state.json: name its .arrow files one by one.")
+    for entry in _entry(state, "_data_files"):
+        file = folder / str(entry["filename"] if isinstance(entry, dict) else entry)
+        if not file.is_file():
+            raise LeakscopeError(f"{file} is missing from the saved dataset: save it again.")
+        yield file
+
+
+def _entry(path: Path, key: str) -> list[Any]:
+    """Return the list that a JSON file of a saved dataset holds under `key`."""
+    try:
+        value = json.loads(path.read_bytes())[key]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise LeakscopeError(f"{path} is damaged: save the dataset again.") from error
+    if not isinstance(value, list):
+        raise LeakscopeError(f"{path} is damaged: save the dataset again.")
+    return value
+
+
+def _rows(batch: Any, columns: Columns) -> Iterator[Row]:
+    users, texts = _checked(batch.column(columns.user)), _checked(batch.column(columns.text))
+    for start in range(0, batch.num_rows, BATCH):
+        yield from map(row_of, _values(users, start), _values(texts, start))
+
+
+def _values(column: Any, start: int) -> list[Any]:
+    part = column.slice(start, BATCH)
+    return list((part.dictionary_decode() if hasattr(part, "dictionary") else part).to_pylist())
+
+
+def _checked(column: Any) -> Any:
+    """Return a column with strings as bytes, so that an invalid one does not spoil the others.
+
+    Damaged offsets, which would make pyarrow read outside of its buffers, raise ArrowInvalid.
+    """
+    column.validate()
+    if pa.types.is_dictionary(column.type):
+        words = _as_binary(column.dictionary)
+        words.validate(full=True)
+        column = pa.DictionaryArray.from_arrays(column.indices, words)
+    column = _as_binary(column)
+    column.validate(full=True)
+    return column
+
+
+def _as_binary(column: Any) -> Any:
+    if pa.types.is_string(column.type):
+        return column.cast(pa.binary())
+    if pa.types.is_large_string(column.type):
+        return column.cast(pa.large_binary())
+    if pa.types.is_string_view(column.type):
+        return column.cast(pa.binary_view())
+    return column
+
+
+@contextmanager
+def _arrow_errors(path: Path, kind: str) -> Iterator[None]:
+    """Turn what pyarrow raises on a bad file into a LeakscopeError, also midway."""
+    try:
+        yield
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise LeakscopeError(
+            f"{path} is no {kind} file, or is damaged or cut short: write or copy it again."
+        ) from error

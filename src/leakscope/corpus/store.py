@@ -1,0 +1,115 @@
+"""A corpus directory, opened: its lexicon and its documents, streamed shard by shard."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from leakscope.corpus.lexicon import Lexicon
+from leakscope.corpus.manifest import SCHEMA_VERSION, CorpusManifest
+from leakscope.corpus.split import TRAIN
+from leakscope.records.artifacts import damaged, open_parquet, read_json
+from leakscope.records.documents import Documents
+from leakscope.records.errors import LeakscopeError
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Documents of whole users."""
+
+    path: Path
+
+    def documents(self, split: str = TRAIN, *, texts: bool = False) -> Iterator[Documents]:
+        """Stream the documents of one split, a row group at a time, in user order."""
+        columns = ["user", "document", "split", "words"] + (["text"] if texts else [])
+        reader = open_parquet(self.path)
+        for group in range(reader.num_row_groups):
+            try:
+                table = reader.read_row_group(group, columns=columns)
+            except (pa.ArrowInvalid, OSError):
+                raise damaged(self.path) from None
+            documents = _documents(table, split)
+            if len(documents):
+                yield documents
+
+    def user_keys(self) -> dict[int, str]:
+        """The key of each user in the shard, by number."""
+        table = open_parquet(self.path).read(columns=["user", "user_key"])
+        pairs = table.group_by(["user", "user_key"]).aggregate([])
+        return dict(zip(pairs["user"].to_pylist(), pairs["user_key"].to_pylist(), strict=True))
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A corpus on disk."""
+
+    path: Path
+    manifest: CorpusManifest
+
+    @staticmethod
+    def open(path: Path) -> "Corpus":
+        """Open a corpus directory made by `build`."""
+        if not path.is_dir():
+            raise LeakscopeError(f"{path} is not a corpus directory; make one by corpus build.")
+        manifest = read_json(path / "manifest.json", CorpusManifest, "a corpus")
+        if manifest.schema_version != SCHEMA_VERSION:
+            raise LeakscopeError(
+                f"{path} has corpus format {manifest.schema_version}, this version reads "
+                f"{SCHEMA_VERSION}; build it again."
+            )
+        return Corpus(path, manifest)
+
+    @cached_property
+    def lexicon(self) -> Lexicon:
+        """The words by id."""
+        lexicon = Lexicon.load(self.path / "lexicon.parquet")
+        if lexicon.digest != self.manifest.lexicon_digest:
+            raise damaged(self.path / "lexicon.parquet")
+        return lexicon
+
+    @property
+    def shards(self) -> list[Shard]:
+        """The shards in user order."""
+        return [Shard(self.path / "shards" / name) for name in self.manifest.shards]
+
+    def documents(self, split: str = TRAIN, *, texts: bool = False) -> Iterator[Documents]:
+        """Stream all documents of one split, in user order."""
+        for shard in self.shards:
+            yield from shard.documents(split, texts=texts)
+
+    def load(self, split: str = TRAIN) -> Documents:
+        """All documents of one split at once: four bytes a word."""
+        return concatenate(list(self.documents(split)))
+
+
+def concatenate(parts: list[Documents]) -> Documents:
+    """Join documents that follow each other."""
+    if not parts:
+        return Documents.of([])
+    lengths = np.concatenate([part.lengths() for part in parts])
+    return Documents(
+        np.concatenate([part.users for part in parts]),
+        np.concatenate([part.numbers for part in parts]),
+        np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        np.concatenate([part.ids for part in parts]),
+    )
+
+
+def _documents(table: pa.Table, split: str) -> Documents:
+    """The rows of one split as columns."""
+    table = table.filter(pc.equal(table["split"], split))
+    lists = table["words"].combine_chunks()
+    if isinstance(lists, pa.ChunkedArray):  # no rows
+        lists = pa.array([], lists.type)
+    offsets = lists.offsets.to_numpy().astype(np.int64)
+    return Documents(
+        table["user"].to_numpy().astype(np.int32),
+        table["document"].to_numpy().astype(np.int64),
+        offsets - offsets[0],
+        lists.flatten().to_numpy(zero_copy_only=False).astype(np.int32, copy=False),
+        table["text"].to_pylist() if "text" in table.column_names else None,
+    )

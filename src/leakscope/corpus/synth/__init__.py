@@ -1,0 +1,1 @@
+"""A synthetic corpus whose secrets are known."""

@@ -1,0 +1,100 @@
+"""Writes the synthetic corpus and its known answers to a directory."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from leakscope.corpus.synth.generate import documents, truth
+from leakscope.corpus.synth.settings import SynthSettings
+from leakscope.corpus.words import words
+from leakscope.records.errors import LeakscopeError
+
+DATA, TRUTH = "data.parquet", "truth.parquet"
+ROW_GROUP = 50_000
+
+
+@dataclass(frozen=True)
+class SynthSummary:
+    """What was written; `planted` counts the rows of truth.parquet."""
+
+    users: int
+    documents: int
+    words: int
+    planted: int
+
+
+def _prepare(out: Path) -> None:
+    """Make `out`, for its owner only; refuse it if there is something in it."""
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise LeakscopeError(f"{out} already exists; choose another --out")
+    out.mkdir(mode=0o700, parents=True, exist_ok=True)
+    out.chmod(0o700)
+
+
+def _write(path: Path, schema: pa.Schema, batches: Iterable[list[dict[str, Any]]]) -> None:
+    """Write each batch as a row group to the new file `path`, readable by its owner only."""
+    path.touch(mode=0o600, exist_ok=False)
+    options = {"compression": "zstd", "write_page_checksum": True}
+    with pq.ParquetWriter(path, schema, **options) as writer:
+        for batch in batches:
+            writer.write_table(pa.Table.from_pylist(batch, schema), row_group_size=ROW_GROUP)
+
+
+def _batches(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    while batch := list(islice(rows, ROW_GROUP)):
+        yield batch
+
+
+def synth(
+    out: Path, settings: SynthSettings, progress: Callable[[int], None] | None = None
+) -> SynthSummary:
+    """Write data.parquet (user, text) and truth.parquet (see Truth) to the new directory `out`.
+
+    Only the owner can read them. `progress` gets the number of words so far, per row group.
+    """
+    _prepare(out)
+    total = {"documents": 0, "words": 0, "planted": 0}
+
+    def data() -> Iterator[list[dict[str, Any]]]:
+        for batch in _batches(
+            {"user": user, "text": text} for user, text, _ in documents(settings)
+        ):
+            total["documents"] += len(batch)
+            total["words"] += sum(len(words(row["text"])) for row in batch)
+            yield batch
+            if progress is not None:
+                progress(total["words"])
+
+    def planted() -> Iterator[list[dict[str, Any]]]:
+        for batch in _batches(asdict(item) for item in truth(settings)):
+            total["planted"] += len(batch)
+            yield batch
+
+    string, strings = pa.string(), pa.list_(pa.string())
+    text = pa.schema([("user", string), ("text", string)])
+    answers = pa.schema(
+        [
+            ("kind", string),
+            ("text", string),
+            ("words", strings),
+            ("owners", strings),
+            ("repetitions", pa.list_(pa.int64())),
+            ("prefix", strings),
+        ]
+    )
+    partial = {name: out / f".{name}.partial" for name in (TRUTH, DATA)}
+    try:
+        _write(partial[TRUTH], answers, planted())
+        _write(partial[DATA], text, data())
+        for name, path in partial.items():
+            path.rename(out / name)
+    except BaseException:
+        for path in partial.values():
+            path.unlink(missing_ok=True)
+        raise
+    return SynthSummary(users=settings.users, **total)

@@ -1,0 +1,1 @@
+"""The engine: one map over shards, in this process or on several."""

@@ -1,0 +1,84 @@
+"""One map over shards: in this process, or on several. Every output is a file of its own, named
+after the digest of what went into it, so a killed run resumes and never mixes settings.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Protocol
+
+from leakscope.engine.progress import Progress, silent
+from leakscope.records.errors import LeakscopeError
+
+Work = Callable[[int, Path], None]
+
+
+class Stage(Protocol):
+    """Work on one shard after another. It must be picklable to run on several processes."""
+
+    @property
+    def name(self) -> str:
+        """Begins the names of the output files."""
+        ...
+
+    def start(self) -> Work:
+        """Load what the work needs, once a process; the work writes shard i's output to a path,
+        whole or not at all.
+        """
+        ...
+
+
+def map_shards(
+    stage: Stage,
+    keys: list[str],
+    folder: Path,
+    *,
+    workers: int = 1,
+    progress: Progress = silent,
+) -> list[Path]:
+    """The output of `stage` for each shard, in order; those that exist already are kept.
+
+    `keys[i]` is the digest of everything that decides the output for shard i.
+    """
+    targets = [folder / f"{stage.name}-{key}.parquet" for key in keys]
+    due = [index for index, target in enumerate(targets) if not target.exists()]
+    done = len(targets) - len(due)
+    progress(stage.name, done, len(targets))
+    if workers <= 1 or len(due) <= 1:
+        if due:
+            work = stage.start()
+        for index in due:
+            work(index, targets[index])
+            done += 1
+            progress(stage.name, done, len(targets))
+        return targets
+    context = get_context("spawn")
+    with ProcessPoolExecutor(workers, context, _start, (stage,)) as pool:
+        futures: list[Future[None]] = [pool.submit(_run, index, targets[index]) for index in due]
+        try:
+            for future in as_completed(futures):
+                future.result()
+                done += 1
+                progress(stage.name, done, len(targets))
+        except BrokenProcessPool:
+            raise LeakscopeError(
+                f"A worker process died in stage {stage.name} (out of memory?); run the same "
+                f"command again to go on from the shards that are done, with fewer --workers."
+            ) from None
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return targets
+
+
+_works: list[Work] = []  # of this worker process: one, put there by _start
+
+
+def _start(stage: Stage) -> None:
+    _works[:] = [stage.start()]
+
+
+def _run(index: int, target: Path) -> None:
+    _works[0](index, target)

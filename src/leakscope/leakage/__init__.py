@@ -1,0 +1,1 @@
+"""The training data leakage report: collect, count, measure."""

@@ -1,0 +1,123 @@
+"""The multiset S: every maximal run of correct words (Inan et al. 2021, Algorithm 1).
+
+Unlike the published pseudo-code, a run that reaches the end of its document is kept.
+"""
+
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+
+from leakscope.records.documents import (
+    BoolArray,
+    Documents,
+    FloatArray,
+    IntArray,
+    LongArray,
+    Scores,
+)
+
+
+@dataclass(frozen=True)
+class Occurrences:
+    """Members of S in the order of the documents; o occurrences with h words in all."""
+
+    users: IntArray
+    """[o] the user's number."""
+    documents: LongArray
+    """[o] the document's number."""
+    starts: IntArray
+    """[o] position of the first word in its document: the length of the context."""
+    copied: BoolArray
+    """[o] the same words stood in the context already, one after the other."""
+    near_tie: BoolArray
+    """[o] a word of it, or the miss that ends it, was decided within float noise."""
+    offsets: LongArray
+    """[o + 1] occurrence i has the words offsets[i] to offsets[i + 1] of the arrays below."""
+    ids: IntArray
+    """[h] lexicon ids."""
+    rank: IntArray
+    """[h]"""
+    log_prob: FloatArray
+    """[h]"""
+    top_log_prob: FloatArray
+    """[h] of the model's first choice at that place."""
+
+    def __len__(self) -> int:
+        return len(self.users)
+
+    def lengths(self) -> LongArray:
+        """[o] words of each occurrence."""
+        return np.diff(self.offsets)
+
+    @staticmethod
+    def none() -> "Occurrences":
+        """No occurrences."""
+        number, yes = np.zeros(0, np.float32), np.zeros(0, np.bool_)
+        nothing = Scores(np.zeros(0, np.int32), number, number, yes)
+        return collect(Documents.of([]), nothing, 1)
+
+
+def collect(documents: Documents, scores: Scores, top_k: int) -> Occurrences:
+    """The maximal runs of words with rank < `top_k`, document by document."""
+    hit = scores.rank < top_k
+    begins = np.zeros(len(hit) + 1, np.bool_)  # a document begins here
+    begins[documents.offsets] = True
+    before = np.concatenate([[False], hit[:-1]]) & ~begins[:-1]
+    after = np.concatenate([hit[1:], [False]]) & ~begins[1:]
+    first = np.flatnonzero(hit & ~before)
+    stop = np.flatnonzero(hit & ~after) + 1
+    owner = np.searchsorted(documents.offsets, first, side="right") - 1
+    starts = first - documents.offsets[owner]
+    words = np.flatnonzero(hit)
+    # The miss right after a run bounds it: were it a hit, the run would be longer.
+    ties = np.concatenate([[0], np.cumsum(scores.near_tie)])
+    reach = np.minimum(stop + 1, documents.offsets[owner + 1])
+    return Occurrences(
+        users=documents.users[owner],
+        documents=documents.numbers[owner],
+        starts=starts.astype(np.int32),
+        copied=find_copied(documents.ids, documents.offsets, first, stop - first),
+        near_tie=ties[reach] > ties[first],
+        offsets=np.concatenate([[0], np.cumsum(stop - first)]).astype(np.int64),
+        ids=documents.ids[words],
+        rank=scores.rank[words],
+        log_prob=scores.log_prob[words],
+        top_log_prob=scores.top_log_prob[words],
+    )
+
+
+@numba.njit(cache=True, nogil=True)
+def find_copied(ids, offsets, first, lengths):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+    """[o] whether the `lengths[i]` words from `first[i]` on stand earlier in their document,
+    wholly before `first[i]`. Runs must be in order. Earlier places are found by following, from
+    each word, the chain of its own previous positions.
+    """
+    copied = np.zeros(len(first), np.bool_)
+    previous = np.empty(len(ids), np.int64)
+    size = 0
+    for i in range(len(ids)):
+        size = max(size, ids[i] + 1)
+    last = np.full(size, -1, np.int64)
+    document = 0
+    run = 0
+    for place in range(len(ids)):
+        while place >= offsets[document + 1]:
+            document += 1
+        begin = offsets[document]
+        previous[place] = last[ids[place]] if last[ids[place]] >= begin else -1
+        last[ids[place]] = place
+        if run < len(first) and first[run] == place:
+            length = lengths[run]
+            earlier = previous[place]
+            while earlier >= 0:
+                if earlier + length <= place:
+                    same = 1
+                    while same < length and ids[earlier + same] == ids[place + same]:
+                        same += 1
+                    if same == length:
+                        copied[run] = True
+                        break
+                earlier = previous[earlier]
+            run += 1
+    return copied

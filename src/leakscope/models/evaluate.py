@@ -1,0 +1,55 @@
+"""Perplexity and top-k accuracy of a model on documents."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from leakscope.models.interface import LanguageModel
+from leakscope.records.documents import Documents
+
+PIECE_WORDS = 200_000
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How well a model predicts some documents."""
+
+    words: int
+    perplexity: float | None
+    """Per word; words outside the vocabulary count with the probability of `<unk>`."""
+    low: float | None
+    """Ends of the 95% interval of the perplexity over documents like these."""
+    high: float | None
+    accuracy: dict[int, float]
+    """By k: the share of words within the top k; unknown words are never correct."""
+
+
+def evaluate(
+    model: LanguageModel, documents: Iterable[Documents], top_k: tuple[int, ...] = (1, 3)
+) -> Evaluation:
+    """Evaluate by the full softmax. No words: everything is None, not 0."""
+    total = np.zeros(3)  # words, -log p, documents
+    products = np.zeros(3)  # sums over documents of loss^2, loss * length, length^2
+    hits = dict.fromkeys(top_k, 0)
+    for chunk in documents:
+        for piece in chunk.pieces(PIECE_WORDS):
+            scores = model.score(piece, top_k=max(top_k), every_probability=True)
+            running = np.concatenate([[0.0], np.cumsum(-scores.log_prob.astype(np.float64))])
+            loss = np.diff(running[piece.offsets])
+            lengths = piece.lengths().astype(np.float64)
+            total += lengths.sum(), loss.sum(), len(piece)
+            products += (loss**2).sum(), (loss * lengths).sum(), (lengths**2).sum()
+            for k in top_k:
+                hits[k] += int((scores.rank < k).sum())
+    words, loss_sum, count = total
+    if not words:
+        return Evaluation(0, None, None, None, {})
+    mean = loss_sum / words
+    # Ratio estimator: documents, not words, are the independent draws.
+    variance = products[0] - 2 * mean * products[1] + mean**2 * products[2]
+    spread = math.sqrt(max(variance, 0.0) * count / max(count - 1, 1)) / words
+    accuracy = {k: found / int(words) for k, found in hits.items()}
+    ends = (math.exp(mean - 1.96 * spread), math.exp(mean + 1.96 * spread))
+    return Evaluation(int(words), math.exp(mean), *ends, accuracy)

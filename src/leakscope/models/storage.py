@@ -1,0 +1,119 @@
+"""Model directories: `config.json`, `vocabulary.json`, `model.safetensors`."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from leakscope.corpus.lexicon import words_digest
+from leakscope.models.architecture import Architecture
+from leakscope.models.networks import make_network
+from leakscope.models.wordlevel import WordModel
+from leakscope.records.artifacts import (
+    damaged,
+    private_directory,
+    read_json,
+    whole_file,
+    write_json,
+    write_text,
+)
+from leakscope.records.errors import LeakscopeError
+
+SCHEMA_VERSION = 1
+
+
+class ModelConfig(BaseModel):
+    """`config.json`: what the model is and what it was trained on."""
+
+    model_config = ConfigDict(frozen=True)
+
+    schema_version: int = SCHEMA_VERSION
+    kind: str = "word"
+    architecture: dict[str, Any]
+    vocabulary: int
+    vocabulary_digest: str
+    lexicon_digest: str
+    """Of the lexicon of the corpus that it was trained on."""
+    corpus_digest: str
+    lowercase: bool
+    parameters: int
+    training: dict[str, Any]
+    """All settings of the training, seeds included."""
+    progress: dict[str, Any]
+    """Epochs, steps and words seen, and the last validation figures."""
+    initialized_from: str | None = None
+    """Digest of the weights that the training started from, if not random."""
+    versions: dict[str, str]
+
+
+def save_weights(path: Path, tensors: dict[str, torch.Tensor]) -> None:
+    """Write tensors as safetensors, whole or not at all."""
+    with whole_file(path) as partial:
+        save_file({name: tensor.detach().contiguous() for name, tensor in tensors.items()}, partial)
+
+
+def load_weights(path: Path) -> dict[str, torch.Tensor]:
+    """Read tensors written by `save_weights`."""
+    try:
+        return load_file(path)
+    except FileNotFoundError:
+        raise LeakscopeError(f"{path.parent} is not a model: it has no {path.name}.") from None
+    except (SafetensorError, OSError):
+        raise damaged(path) from None
+
+
+def save_model(path: Path, model: WordModel, config: ModelConfig) -> None:
+    """Write a model directory; `config.json` comes last, so its presence means completeness."""
+    private_directory(path)
+    write_text(
+        path / "vocabulary.json", json.dumps(list(model.vocabulary), ensure_ascii=False) + "\n"
+    )
+    save_weights(path / "model.safetensors", model.network.state_dict())
+    write_json(path / "config.json", config)
+
+
+def load_config(path: Path) -> ModelConfig:
+    """Read `config.json` of a model directory."""
+    if not path.is_dir():
+        raise LeakscopeError(f"{path} is not a model directory; make one by leakscope train.")
+    config = read_json(path / "config.json", ModelConfig, "a model")
+    if config.schema_version != SCHEMA_VERSION or config.kind != "word":
+        raise LeakscopeError(
+            f"{path} holds a model of kind {config.kind}, format {config.schema_version}, which "
+            f"this version cannot load."
+        )
+    return config
+
+
+def load_model(path: Path) -> WordModel:
+    """Load a model directory, checking that its parts belong together."""
+    config = load_config(path)
+    try:
+        words = TypeAdapter(list[str]).validate_json((path / "vocabulary.json").read_bytes())
+        architecture = TypeAdapter(Architecture).validate_python(config.architecture)
+    except FileNotFoundError:
+        raise LeakscopeError(f"{path} is not a model: it has no vocabulary.json.") from None
+    except ValidationError:
+        raise LeakscopeError(f"{path} has a config or vocabulary that cannot be read.") from None
+    if words_digest(words) != config.vocabulary_digest:
+        raise LeakscopeError(f"The vocabulary in {path} is not the one its config was saved with.")
+    network = make_network(architecture, len(words) + 2)
+    tensors = load_weights(path / "model.safetensors")
+    expected = {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
+    if {name: tuple(tensor.shape) for name, tensor in tensors.items()} != expected:
+        raise LeakscopeError(f"The weights in {path} do not have the shapes its config names.")
+    for name, tensor in tensors.items():
+        if not bool(torch.isfinite(tensor).all()):
+            raise LeakscopeError(f"The weights in {path} are not finite: {name} has NaN or inf.")
+    network.load_state_dict(tensors)
+    return WordModel(network.eval().requires_grad_(False), words)
+
+
+def architecture_record(architecture: Architecture) -> dict[str, Any]:
+    """An architecture as plain data for `config.json`."""
+    return asdict(architecture)

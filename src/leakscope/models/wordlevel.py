@@ -1,0 +1,228 @@
+"""A word-level model: a network, its vocabulary, and how it reads a corpus.
+
+Entries 0 to V - 1 are words; V is `<unk>`, V + 1 the document mark, which is the input before
+the first word and the label after the last.
+"""
+
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from leakscope.corpus.lexicon import Lexicon
+from leakscope.models.interface import Distribution
+from leakscope.models.networks import Network
+from leakscope.models.output import Ranked, rank_early, rank_exact, rank_full
+from leakscope.records.documents import BoolArray, Documents, IntArray, LongArray, Scores
+
+UNKNOWN, MARK = "<unk>", "<doc>"
+BATCH_WORDS = 8192
+FULL_ROWS = 1024  # positions at a time where the full softmax is asked for
+
+
+class Window(NamedTuple):
+    """Positions `start` to `stop` of a document, scored with the inputs from `first` on."""
+
+    document: int
+    first: int
+    start: int
+    stop: int
+
+
+def first_input(position: int, context: int | None) -> int:
+    """The first input that the prediction of `position` sees. Beyond the model's context the
+    window moves on by half a context at a time, so at least half of it is always in view.
+    """
+    if context is None or position < context:
+        return 0
+    stride = context // 2
+    return ((position - context) // stride + 1) * stride
+
+
+def windows(document: int, length: int, context: int | None) -> Iterator[Window]:
+    """Cut a document so that each position is scored once, as `first_input` says."""
+    start = 0
+    while start < length:
+        first = first_input(start, context)
+        stop = length if context is None else min(length, first + context)
+        yield Window(document, first, start, stop)
+        start = stop
+
+
+@dataclass(frozen=True)
+class WordModel:
+    """A `LanguageModel` whose vocabulary is a list of words."""
+
+    network: Network
+    vocabulary: Sequence[str]
+    lexicon_ids: IntArray | None = None
+    """[lexicon] the entry of each lexicon id; None: ids are entries, V and over is `<unk>`."""
+    batch_words: int = BATCH_WORDS
+
+    @property
+    def unknown(self) -> int:
+        """The entry of `<unk>`."""
+        return len(self.vocabulary)
+
+    @property
+    def mark(self) -> int:
+        """The entry of the document mark."""
+        return len(self.vocabulary) + 1
+
+    def reading(self, lexicon: Lexicon) -> "WordModel":
+        """This model, reading documents numbered by `lexicon`."""
+        known = {word: entry for entry, word in enumerate(self.vocabulary)}
+        entries = [known.get(word, self.unknown) for word in lexicon.words]
+        return replace(self, lexicon_ids=np.array(entries, np.int32))
+
+    def entries(self, documents: Documents) -> LongArray:
+        """[w] the entry of every word."""
+        if self.lexicon_ids is not None:
+            return self.lexicon_ids[documents.ids].astype(np.int64)
+        return np.minimum(documents.ids, self.unknown).astype(np.int64)
+
+    @torch.inference_mode()
+    def score(self, documents: Documents, *, top_k: int, every_probability: bool = False) -> Scores:
+        """See `LanguageModel.score`. Decisions within float noise are settled one document at a
+        time in float64, so that neither batches nor threads nor shards can change them.
+        """
+        sheet = _Sheet(documents, self.entries(documents), top_k)
+        everything = [
+            window
+            for index, length in enumerate(documents.lengths().tolist())
+            for window in windows(index, length, self.network.context)
+        ]
+        for batch in _batches(everything, self.batch_words):
+            for places, hidden in self._hidden(sheet, batch):
+                self._rank(sheet, places, hidden, every_probability)
+        unsettled = sheet.unsettled()
+        if unsettled:
+            precise = self.precise
+            for index in unsettled:
+                precise._settle(sheet, index)
+        return sheet.scores()
+
+    @property
+    def precise(self) -> "WordModel":
+        """The same model in float64, as its weights are now."""
+        return replace(self, network=deepcopy(self.network).double())
+
+    @torch.inference_mode()
+    def next(self, prefix: Sequence[str]) -> Distribution:
+        """The distribution after `prefix`, words spelled as in the corpus."""
+        known = {word: entry for entry, word in enumerate(self.vocabulary)}
+        inputs = [self.mark, *(known.get(word, self.unknown) for word in prefix)]
+        seen = inputs[first_input(len(prefix), self.network.context) :]
+        *_, last = self.network.chunks(torch.tensor([seen]))
+        log_probs = torch.log_softmax(self.network.output(last[0, -1]), 0)
+        entries = [*self.vocabulary, UNKNOWN, MARK]
+        return Distribution(entries, len(self.vocabulary), log_probs.numpy())
+
+    def _hidden(self, sheet: "_Sheet", batch: list[Window]) -> Iterator[tuple[LongArray, Tensor]]:
+        """(places [m] in the sheet, hidden states [m, h]) of the positions that a batch scores."""
+        width = max(window.stop - window.first for window in batch)
+        inputs = np.full((len(batch), width), self.unknown, np.int64)
+        place = np.full((len(batch), width), -1, np.int64)
+        for row, (document, first, start, stop) in enumerate(batch):
+            offset = int(sheet.documents.offsets[document])
+            said = sheet.labels[offset + max(first - 1, 0) : offset + stop - 1]
+            inputs[row, stop - first - len(said) : stop - first] = said
+            if first == 0:
+                inputs[row, 0] = self.mark
+            place[row, start - first : stop - first] = np.arange(offset + start, offset + stop)
+        done = 0
+        for states in self.network.chunks(torch.from_numpy(inputs)):
+            here = place[:, done : done + states.shape[1]]
+            rows, columns = np.nonzero(here >= 0)
+            done += states.shape[1]
+            yield here[rows, columns], states[torch.from_numpy(rows), torch.from_numpy(columns)]
+
+    def _rank(self, sheet: "_Sheet", places: LongArray, hidden: Tensor, every: bool) -> None:
+        labels = sheet.labels[places]
+        output = self.network.output
+        if every:
+            for rows in torch.split(torch.arange(len(places)), FULL_ROWS):
+                part = labels[rows.numpy()]
+                ranked = rank_full(
+                    hidden[rows], output.weight, output.bias, torch.from_numpy(part), sheet.k
+                )
+                sheet.fill(places[rows.numpy()], ranked, part == self.unknown)
+            return
+        known = np.flatnonzero(labels != self.unknown)  # `<unk>` is never correct: nothing to ask
+        ranked = rank_early(
+            hidden[torch.from_numpy(known)],
+            output.weight,
+            output.bias,
+            torch.from_numpy(labels[known]),
+            sheet.k,
+        )
+        sheet.fill(places[known], ranked, np.zeros(len(known), np.bool_))
+
+    def _settle(self, sheet: "_Sheet", document: int) -> None:
+        """Decide the near ties of one document again, alone; self is the float64 model."""
+        network = self.network
+        length = len(sheet.documents.words_of(document))
+        for window in windows(document, length, network.context):
+            for places, hidden in self._hidden(sheet, [window]):
+                due = np.flatnonzero(sheet.near_tie[places])
+                if not len(due):
+                    continue
+                labels = torch.from_numpy(sheet.labels[places[due]])
+                ranked = rank_exact(
+                    hidden[torch.from_numpy(due)],
+                    network.output.weight,
+                    network.output.bias,
+                    labels,
+                    sheet.k,
+                )
+                sheet.settle(places[due], ranked)
+
+
+def _batches(everything: list[Window], words: int) -> Iterator[list[Window]]:
+    """Windows of like length together, longest first, at most `words` padded words a batch."""
+    order = sorted(everything, key=lambda window: window.first - window.stop)
+    start = 0
+    while start < len(order):
+        size = max(1, words // (order[start].stop - order[start].first))
+        yield order[start : start + size]
+        start += size
+
+
+class _Sheet:
+    """The answers being filled in for some documents."""
+
+    def __init__(self, documents: Documents, labels: LongArray, k: int) -> None:
+        self.documents = documents
+        self.labels = labels
+        self.k = k
+        self.near_tie = np.zeros(len(labels), np.bool_)
+        self._rank = np.full(len(labels), k, np.int32)
+        self._log_prob = np.full(len(labels), np.nan, np.float32)
+        self._top = np.full(len(labels), np.nan, np.float32)
+
+    def fill(self, places: LongArray, ranked: Ranked, never: BoolArray) -> None:
+        """Take answers; positions marked `never` cannot be correct whatever their rank."""
+        self._rank[places] = np.where(never, self.k, ranked.rank.numpy())
+        self._log_prob[places] = ranked.log_prob.numpy()
+        self._top[places] = ranked.top_log_prob.numpy()
+        self.near_tie[places] = ranked.near_tie.numpy() & ~never
+
+    def settle(self, places: LongArray, ranked: Ranked) -> None:
+        """Take exact answers; the flag stays, since the deployed model may decide otherwise."""
+        self._rank[places] = ranked.rank.numpy()
+        self._log_prob[places] = ranked.log_prob.numpy()
+        self._top[places] = ranked.top_log_prob.numpy()
+
+    def unsettled(self) -> list[int]:
+        """The documents with near ties."""
+        where = np.flatnonzero(self.near_tie)
+        found = np.searchsorted(self.documents.offsets, where, side="right") - 1
+        return np.unique(found).tolist()  # type: ignore[no-any-return]
+
+    def scores(self) -> Scores:
+        """The finished answers."""
+        return Scores(self._rank, self._log_prob, self._top, self.near_tie)

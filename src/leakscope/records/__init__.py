@@ -1,0 +1,1 @@
+"""Records: what the stages hand to each other, and how it is written to disk."""

@@ -1,0 +1,193 @@
+"""Read from a run's tables only the rows that are shown."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from leakscope.records.artifacts import damaged, open_parquet
+from leakscope.records.errors import LeakscopeError
+
+BATCH = 4096  # rows decoded at a time
+CONTEXTS = 5  # different contexts shown with a sequence; the parquet file has the rest
+WORDS = 60  # of a sequence that are shown
+
+
+@dataclass(frozen=True)
+class ContextGroup:
+    """Occurrences of a sequence after the same words; redacted: after as many words."""
+
+    words: tuple[str, ...] | None
+    """The last words before the sequence; None in a redacted run."""
+    length: int
+    """Of the whole context, in words."""
+    times: int
+    low: float
+    high: float
+    """The range of the occurrences' perplexities."""
+
+    @property
+    def cut(self) -> bool:
+        """Whether the context has more words than are shown."""
+        return self.words is not None and self.length > len(self.words)
+
+
+@dataclass(frozen=True)
+class SequenceRow:
+    """One sequence as listed."""
+
+    words: tuple[str, ...] | None
+    length: int
+    total_in_s: int
+    users_in_s: int
+    total_in_d: int
+    users_in_d: int
+    shortest_context: int | None
+    perplexity: float | None
+    """The smallest of its occurrences: where the model is surest."""
+    ratio: float | None
+    copied: bool
+    near_tie: bool
+    contexts: tuple[ContextGroup, ...]
+    more_contexts: int
+    """Groups that are not shown."""
+
+    @property
+    def unique(self) -> bool:
+        """Whether one user alone has it in D."""
+        return self.users_in_d == 1
+
+
+@dataclass(frozen=True)
+class UserRow:
+    """One user as listed."""
+
+    user: int
+    key: str | None
+    """None in a redacted run."""
+    documents: int
+    words: int
+    unique_sequences: int
+    longest_unique: int | None
+    shortest_context: int | None
+
+
+def first_sequences(run: Path, limit: int, *, revealed: bool) -> list[SequenceRow]:
+    """The first `limit` rows of `sequences.parquet`, unique ones first as they are ordered there.
+
+    Words are passed on only if the run is `revealed`, whatever the file holds.
+    """
+    columns = None if revealed else _NUMBERS
+    rows: list[SequenceRow] = []
+    for batch in _batches(run / "sequences.parquet", columns, min(BATCH, max(limit, 1))):
+        for record in batch.slice(0, limit - len(rows)).to_pylist():
+            rows.append(_sequence_row(record, revealed))
+        if len(rows) >= limit:
+            break
+    return rows
+
+
+def unique_perplexities(run: Path, expected: int) -> npt.NDArray[np.float64]:
+    """[u] the smallest perplexity of each unique sequence; reads no further than those."""
+    found: list[npt.NDArray[np.float64]] = []
+    seen = 0
+    path = run / "sequences.parquet"
+    for batch in _batches(path, ["users_in_d", "perplexities"], BATCH * 4):
+        if seen >= expected:
+            break
+        unique = batch.column("users_in_d").to_numpy() == 1
+        seen += int(unique.sum())
+        lists = batch.column("perplexities").filter(pa.array(unique))
+        sizes = lists.value_lengths().fill_null(0).to_numpy()
+        begins = np.concatenate([[0], np.cumsum(sizes[sizes > 0])[:-1]]).astype(np.int64)
+        if sizes.any():
+            numbers = lists.flatten().to_numpy().astype(np.float64)
+            found.append(np.minimum.reduceat(numbers, begins))
+    if seen != expected:
+        raise LeakscopeError(
+            f"{run} has {seen} unique sequences in its table but {expected} in metrics.json; "
+            "make the report again."
+        )
+    return np.concatenate([np.zeros(0), *found])
+
+
+def most_exposed(run: Path, limit: int, *, revealed: bool) -> list[UserRow]:
+    """The `limit` users with most unique sequences, most first; users without any are left out."""
+    columns = _USER_COLUMNS if revealed else [name for name in _USER_COLUMNS if name != "user_key"]
+    best: list[dict[str, Any]] = []
+    for batch in _batches(run / "users.parquet", columns, BATCH * 4):
+        owned = batch.column("unique_sequences").to_numpy()
+        longest = batch.column("longest_unique").fill_null(0).to_numpy()
+        order = np.lexsort((-longest, -owned))[:limit]
+        best += batch.take(pa.array(order[owned[order] > 0])).to_pylist()
+        best.sort(key=lambda user: (-user["unique_sequences"], -user["longest_unique"]))
+        del best[limit:]
+    return [
+        UserRow(
+            user=record["user"],
+            key=record.get("user_key"),
+            documents=record["documents"],
+            words=record["words"],
+            unique_sequences=record["unique_sequences"],
+            longest_unique=record["longest_unique"],
+            shortest_context=record["shortest_context"],
+        )
+        for record in best
+    ]
+
+
+_NUMBERS = [
+    "length", "total_in_s", "users_in_s", "total_in_d", "users_in_d", "context_lengths",
+    "perplexities", "ratio", "copied_from_context", "near_tie",
+]  # fmt: skip
+_USER_COLUMNS = [
+    "user", "user_key", "documents", "words", "unique_sequences", "longest_unique",
+    "shortest_context",
+]  # fmt: skip
+
+
+def _batches(path: Path, columns: list[str] | None, size: int) -> Iterator[Any]:
+    """Batches of a table of ours; row groups are decoded only as far as they are asked for."""
+    try:
+        yield from open_parquet(path).iter_batches(batch_size=size, columns=columns)
+    except (pa.ArrowInvalid, OSError):
+        raise damaged(path) from None
+
+
+def _sequence_row(record: dict[str, Any], revealed: bool) -> SequenceRow:
+    words = record["sequence"] if revealed else None
+    groups = _groups(record, revealed)
+    return SequenceRow(
+        words=None if words is None else tuple(words[:WORDS]),
+        length=record["length"],
+        total_in_s=record["total_in_s"],
+        users_in_s=record["users_in_s"],
+        total_in_d=record["total_in_d"],
+        users_in_d=record["users_in_d"],
+        shortest_context=min(record["context_lengths"] or [], default=None),
+        perplexity=min(record["perplexities"] or [], default=None),
+        ratio=record["ratio"],
+        copied=bool(record["copied_from_context"]),
+        near_tie=bool(record["near_tie"]),
+        contexts=tuple(groups[:CONTEXTS]),
+        more_contexts=max(0, len(groups) - CONTEXTS),
+    )
+
+
+def _groups(record: dict[str, Any], revealed: bool) -> list[ContextGroup]:
+    """The listed occurrences by context, shortest first: the same prompt is shown once."""
+    lengths: list[int] = record["context_lengths"] or []
+    perplexities: list[float] = record["perplexities"] or []
+    contexts = (record["contexts"] if revealed else None) or [None] * len(lengths)
+    together: dict[tuple[int, tuple[str, ...] | None], list[float]] = {}
+    for words, length, perplexity in zip(contexts, lengths, perplexities, strict=True):
+        key = (length, None if words is None else tuple(words))
+        together.setdefault(key, []).append(perplexity)
+    return [
+        ContextGroup(words, length, len(found), min(found), max(found))
+        for (length, words), found in together.items()
+    ]

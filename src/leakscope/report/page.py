@@ -1,0 +1,142 @@
+"""`report.html`: one run as one page that needs nothing else."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+
+from leakscope.records.artifacts import write_text
+from leakscope.records.run import Metrics, RunManifest, open_run
+from leakscope.report import figures, headline, values
+from leakscope.report.document import embedded, render
+from leakscope.report.listing import (
+    SequenceRow,
+    first_sequences,
+    most_exposed,
+    unique_perplexities,
+)
+
+ROWS = 500
+USERS = 15
+
+
+def write_page(run: Path) -> Path:
+    """Write `report.html` into the run directory `run`, from its records alone."""
+    manifest, metrics = open_run(run)
+    rows = first_sequences(run, ROWS, revealed=manifest.revealed)
+    page = render(
+        "report.html",
+        manifest=manifest,
+        metrics=metrics,
+        summary=headline.summary(metrics),
+        leakage=headline.leakage(metrics),
+        quality=headline.extent(metrics) + headline.quality(metrics),
+        figures=_figures(run, metrics),
+        users=most_exposed(run, USERS, revealed=manifest.revealed),
+        rows=rows,
+        listed=metrics.below_threshold,
+        ratios=any(row.ratio is not None for row in rows),
+        sort_keys=embedded([_sort_keys(row) for row in rows]),
+        model=_model(manifest),
+        facts=_run_facts(manifest),
+    )
+    path = run / "report.html"
+    write_text(path, page)
+    return path
+
+
+def _figures(run: Path, metrics: Metrics) -> list[tuple[str, str, Markup]]:
+    """Title, how to read it, and drawing of each figure; none without unique sequences."""
+    if metrics.unique_sequences == 0:
+        return []
+    shown = [
+        (
+            "Lengths of the unique sequences",
+            "Short ones are often common phrases that happen to be unique; the long ones on the "
+            "right are what to look at first.",
+            figures.length_histogram(metrics.unique_by_length),
+        )
+    ]
+    perplexities = unique_perplexities(run, metrics.unique_sequences)
+    if np.isfinite(perplexities).any():
+        shown.append(
+            (
+                "Perplexities of the unique sequences",
+                "Where the model is surest of each sequence. Near 1 it knows the sequence by "
+                "heart, and hiding unsure suggestions would not help.",
+                figures.perplexity_histogram(perplexities),
+            )
+        )
+    return shown
+
+
+def _sort_keys(row: SequenceRow) -> dict[str, Any]:
+    """The numbers that the page's script sorts and filters by."""
+    sure = row.perplexity
+    return {
+        "length": row.length,
+        "total_in_s": row.total_in_s,
+        "users_in_s": row.users_in_s,
+        "total_in_d": row.total_in_d,
+        "users_in_d": row.users_in_d,
+        "context": row.shortest_context,
+        "perplexity": round(sure, 6) if sure is not None and np.isfinite(sure) else None,
+        "ratio": row.ratio if row.ratio is not None and np.isfinite(row.ratio) else None,
+        "copied": row.copied,
+        "near_tie": row.near_tie,
+    }
+
+
+def _model(manifest: RunManifest) -> str:
+    """The model in one line, as far as its config tells."""
+    config = manifest.model
+    architecture = config.get("architecture") or {}
+    known = []
+    if "kind" in architecture:
+        known.append(str(architecture["kind"]).upper())
+    for key, unit in (("layers", "layer"), ("hidden", "hidden unit")):
+        if isinstance(architecture.get(key), int):
+            known.append(values.plural(architecture[key], unit))
+    if isinstance(config.get("parameters"), int):
+        known.append(values.plural(config["parameters"], "parameter"))
+    if isinstance(config.get("vocabulary"), int):
+        known.append(f"vocabulary of {values.plural(config['vocabulary'], 'word')}")
+    epoch = (config.get("progress") or {}).get("epoch")
+    if isinstance(epoch, int | float):
+        known.append(f"after {epoch:g} {'epoch' if epoch == 1 else 'epochs'}")
+    return ", ".join(known)
+
+
+def _run_facts(manifest: RunManifest) -> list[tuple[str, dict[str, str]]]:
+    """What is needed to make the run again, in groups."""
+    digests = {
+        "corpus": manifest.corpus_digest,
+        "lexicon": manifest.lexicon_digest,
+        "model": manifest.model_digest,
+    }
+    return [
+        ("Settings", _flat(manifest.settings)),
+        ("Digests", digests),
+        ("Versions", dict(manifest.versions)),
+        ("Training", _flat(manifest.model.get("training") or {})),
+    ]
+
+
+def _flat(nested: dict[str, Any], prefix: str = "") -> dict[str, str]:
+    """Nested settings as dotted names and plain text."""
+    flat: dict[str, str] = {}
+    for key, value in nested.items():
+        if isinstance(value, dict):
+            flat |= _flat(value, f"{prefix}{key}.")
+        else:
+            flat[prefix + key] = _plain(value)
+    return flat
+
+
+def _plain(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)

@@ -1,0 +1,112 @@
+"""Tables for a terminal."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from leakscope.records.run import Metrics, RunManifest, open_run
+from leakscope.report import headline, values
+from leakscope.report.compare import COLUMNS, cell, missing
+from leakscope.report.listing import SequenceRow, first_sequences
+
+LENGTHS = 12  # shown one by one in the compact line of lengths
+
+
+def run_table(manifest: RunManifest, metrics: Metrics) -> RenderableType:
+    """The headline numbers of one run. What is unmeasured shows a dash and why."""
+    table = Table(box=SIMPLE_HEAD, show_header=False, title_justify="left", title_style="bold")
+    table.title = Text(f"Training data leakage of {values.printable(manifest.name)}")
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for label, text in (
+        ("Users", values.count(metrics.users)),
+        ("Documents", values.count(metrics.documents)),
+        ("Words", values.count(metrics.words)),
+        ("Suggestions seen (top-k)", values.count(metrics.top_k)),
+    ):
+        table.add_row(Text(label), Text(text))
+    table.add_section()
+    _facts(table, headline.extent(metrics)[:3])
+    table.add_section()
+    _facts(table, headline.leakage(metrics)[:4])
+    table.add_row(Text("Unique by length"), Text(by_length(metrics)))
+    _facts(table, headline.leakage(metrics)[4:])
+    table.add_section()
+    _facts(table, [*headline.quality(metrics), headline.extent(metrics)[3]])
+    return table
+
+
+def compare_table(
+    rows: Sequence[Mapping[str, Any]], warnings: Sequence[str] = ()
+) -> RenderableType:
+    """Table 2 of Inan et al. (2021) and three columns more; `rows` are those of `compare_rows`."""
+    table = Table(box=SIMPLE_HEAD, header_style="bold")
+    table.add_column("Model", overflow="fold", min_width=12)
+    for title in COLUMNS.values():
+        table.add_column(title, justify="right")
+    for row in rows:
+        cells = [Text(cell(row, column)) for column in COLUMNS]
+        table.add_row(Text(values.printable(row["name"])), *cells)
+    return Group(
+        *(Text(f"Warning: {warning}", style="bold yellow") for warning in warnings),
+        table,
+        *(Text(values.printable(f"{values.ABSENT} {line}"), style="dim") for line in missing(rows)),
+    )
+
+
+def sequences_table(path: Path, limit: int) -> RenderableType:
+    """The first unique sequences of the run at `path`: words if it is revealed, else lengths."""
+    manifest, metrics = open_run(path)
+    rows = first_sequences(path, min(limit, metrics.unique_sequences), revealed=manifest.revealed)
+    if not rows:
+        return Text("There are no unique sequences.")
+    table = Table(box=SIMPLE_HEAD, header_style="bold")
+    table.add_column("Words", justify="right")
+    table.add_column("Sequence", overflow="fold")
+    for name in ("In S", "In D", "Shortest context", "Perplexity", ""):
+        table.add_column(name, justify="right")
+    for row in rows:
+        table.add_row(
+            values.count(row.length),
+            _spelled(row),
+            values.count(row.total_in_s),
+            values.count(row.total_in_d),
+            values.ABSENT if row.shortest_context is None else values.count(row.shortest_context),
+            values.ABSENT if row.perplexity is None else values.measure(row.perplexity),
+            Text("copied" if row.copied else "", style="dim"),
+        )
+    left = metrics.unique_sequences - len(rows)
+    if left <= 0:
+        return table
+    rest = f"{values.plural(left, 'more unique sequence')} in sequences.parquet"
+    return Group(table, Text(rest, style="dim"))
+
+
+def by_length(metrics: Metrics) -> str:
+    """How many unique sequences of each length, on one line."""
+    if not metrics.unique_by_length:
+        return "none"
+    lengths = sorted(metrics.unique_by_length.items())
+    shown = [f"{length}: {values.count(number)}" for length, number in lengths[:LENGTHS]]
+    rest = sum(number for _, number in lengths[LENGTHS:])
+    if rest:
+        shown.append(f"longer: {values.count(rest)}")
+    return "  ".join(shown)
+
+
+def _facts(table: Table, facts: Sequence[headline.Fact]) -> None:
+    for fact in facts:
+        grave = fact.name == "unique_sequences" and fact.value != "0"
+        table.add_row(Text(fact.label), Text(fact.text, style="bold red" if grave else ""))
+
+
+def _spelled(row: SequenceRow) -> Text:
+    if row.words is None:
+        return Text("▇" * min(row.length, 24), style="dim")
+    more = " …" if row.length > len(row.words) else ""
+    return Text(values.printable(" ".join(row.words)) + more)

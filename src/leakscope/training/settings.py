@@ -1,0 +1,61 @@
+"""What a training is told."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from leakscope.models.architecture import PRESETS, Architecture
+from leakscope.records.errors import LeakscopeError
+
+
+@dataclass(frozen=True)
+class TrainSettings:
+    """All that decides the weights, apart from the corpus and the warm start."""
+
+    architecture: Architecture
+    vocabulary: int = 10_000
+    epochs: int = 10
+    batch_size: int = 32
+    """Documents (or pieces of long ones) a step."""
+    optimizer: Literal["adam", "adamax"] = "adam"
+    learning_rate: float = 1e-3
+    max_words: int = 256
+    """Longer documents are trained in pieces of so many words."""
+    clip: float = 5.0
+    """Largest norm of a step's gradient."""
+    seed: int = 0
+    snapshot_steps: int | None = None
+    """A snapshot every so many steps; None: every epoch."""
+    checkpoint_steps: int = 500
+    """A checkpoint to resume from every so many steps, and at every snapshot."""
+
+    def __post_init__(self) -> None:
+        if min(self.vocabulary, self.epochs, self.batch_size, self.checkpoint_steps) < 1:
+            raise LeakscopeError("Vocabulary, epochs, batch size and steps must be at least 1.")
+        if self.max_words < 2 or (self.snapshot_steps is not None and self.snapshot_steps < 1):
+            raise LeakscopeError("Pieces need at least 2 words and snapshots at least 1 step.")
+        if self.optimizer not in ("adam", "adamax"):
+            raise LeakscopeError("The optimizer is adam or adamax.")
+        if self.learning_rate <= 0 or self.clip <= 0:
+            raise LeakscopeError("The learning rate and the clip must be positive.")
+        context = self.architecture.context
+        if self.architecture.kind == "transformer" and self.max_words > context:
+            raise LeakscopeError(
+                f"Pieces of {self.max_words} words do not fit the transformer's context of "
+                f"{context}; give a smaller --max-words."
+            )
+
+    @staticmethod
+    def from_preset(name: str, **changes: Any) -> "TrainSettings":
+        """A preset's settings, with `changes` made to them (None: no change)."""
+        if name not in PRESETS:
+            raise LeakscopeError(f"There is no preset {name}; choose from {', '.join(PRESETS)}.")
+        preset = PRESETS[name]
+        chosen = {key: value for key, value in changes.items() if value is not None}
+        settings: dict[str, Any] = {
+            "architecture": preset.architecture,
+            "vocabulary": preset.vocabulary,
+            "batch_size": preset.batch_size,
+            "optimizer": preset.optimizer,
+            "learning_rate": preset.learning_rate,
+        }
+        return TrainSettings(**(settings | chosen))

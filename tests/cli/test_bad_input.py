@@ -1,0 +1,173 @@
+"""Bad input: one sentence and exit code 2, or set aside and counted."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from safetensors.torch import load_file, save_file
+
+
+def jsonl(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.fixture
+def chat(tmp_path):
+    rows = [{"user": f"u{i % 3}", "text": f"hello number {i % 5} and good bye"} for i in range(40)]
+    return jsonl(tmp_path / "chat.jsonl", rows)
+
+
+@pytest.fixture
+def trained(chat, tmp_path, leakscope):
+    assert leakscope("corpus", "build", chat, "--out", tmp_path / "c").code == 0
+    small = ("--embedding", 8, "--hidden", 8, "--layers", 1, "--epochs", 1)
+    assert leakscope("train", tmp_path / "c", *small, "--out", tmp_path / "m").code == 0
+    return tmp_path
+
+
+def test_missing_column_and_file(chat, tmp_path, fails):
+    said = fails("corpus", "build", chat, "--user-column", "nick", "--out", tmp_path / "c")
+    assert "nick" in said and "user" in said
+    assert "does not exist" in fails(
+        "corpus", "build", tmp_path / "no.csv", "--out", tmp_path / "c"
+    )
+    assert "not a corpus directory" in fails("corpus", "info", tmp_path / "nowhere")
+    assert "no manifest.json" in fails("corpus", "info", tmp_path)
+
+
+def test_set_aside_is_counted(tmp_path, leakscope):
+    source = tmp_path / "bad.jsonl"
+    source.write_bytes(
+        b'{"user": "a", "text": "fine here"}\n'
+        b'{"user": null, "text": "nobody"}\n'
+        b'{"user": "a", "text": ""}\n'
+        b'{"user": "a", "text": "caf\xe9"}\n'
+        b'{"user": "a", "text": "' + b"x " * 600_000 + b'"}\n'
+        b"not json\n"
+    )
+    ran = leakscope("corpus", "build", source, "--out", tmp_path / "c", "--validation", 0)
+    assert ran.code == 0
+    expected = "1 empty text, 1 invalid UTF-8, 1 malformed record, 1 null user, 1 too long"
+    assert f"set aside   {expected}" in ran.out
+    assert "café" not in ran.out + ran.err and "nobody" not in ran.out + ran.err
+
+
+def test_an_empty_corpus(tmp_path, fails):
+    empty = tmp_path / "empty.jsonl"
+    empty.write_text("")
+    assert "input is empty" in fails("corpus", "build", empty, "--out", tmp_path / "c")
+
+
+def test_truncated_parquet(tmp_path, fails):
+    source = tmp_path / "data.parquet"
+    pq.write_table(pa.table({"user": ["a"] * 99, "text": ["hello there"] * 99}), source)
+    source.write_bytes(source.read_bytes()[:-30])
+    said = fails("corpus", "build", source, "--out", tmp_path / "c")
+    assert "data.parquet" in said and "hello" not in said
+
+
+def test_a_model_of_another_lexicon(trained, tmp_path, leakscope, fails):
+    other = jsonl(tmp_path / "other.jsonl", [{"user": "x", "text": "other words only"}] * 9)
+    leakscope("corpus", "build", other, "--out", tmp_path / "c2")
+    said = fails("report", tmp_path / "m", tmp_path / "c2", "--out", tmp_path / "r")
+    assert "another lexicon" in said
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_corpus_with_the_same_words_but_other_documents(
+    trained, chat, tmp_path, leakscope, fails
+):
+    leakscope("corpus", "build", chat, "--out", tmp_path / "c3", "--seed", 5)
+    said = fails("report", tmp_path / "m", tmp_path / "c3", "--out", tmp_path / "r")
+    assert "another" in said
+
+
+def test_damaged_weights(trained, tmp_path, fails):
+    weights = tmp_path / "m" / "model.safetensors"
+    good = weights.read_bytes()
+    weights.write_bytes(good[:-100])
+    said = fails("report", tmp_path / "m", tmp_path / "c", "--out", tmp_path / "r1")
+    assert "truncated or damaged" in said
+    assert "truncated or damaged" in fails("probe", tmp_path / "m", "hello")
+    weights.write_bytes(good)
+    tensors = load_file(weights)
+    tensors["embedding.weight"][0, 0] = float("nan")
+    save_file(tensors, weights)
+    said = fails("report", tmp_path / "m", tmp_path / "c", "--out", tmp_path / "r2")
+    assert "not finite" in said
+
+
+def test_directories_of_the_wrong_kind(trained, tmp_path, fails):
+    c, m = tmp_path / "c", tmp_path / "m"
+    assert "not a model" in fails("report", c, c, "--out", tmp_path / "r")
+    assert "not a corpus" in fails("report", m, m, "--out", tmp_path / "r")
+    assert "not a model" in fails("probe", c, "x")
+    assert "is no run" in fails("compare", m)
+    assert "already exists" in fails("train", c, "--out", c)
+
+
+def test_wrong_options(trained, tmp_path, fails, leakscope):
+    c = tmp_path / "c"
+    assert "no preset" in fails("train", c, "--preset", "huge", "--out", tmp_path / "x")
+    assert "--arch" in fails("train", c, "--arch", "rnn", "--out", tmp_path / "x")
+    assert "is no gru" in fails(
+        "train", c, "--preset", "lstm-2x128", "--arch", "gru", "--out", tmp_path / "x"
+    )
+    assert "top-k" in fails("report", tmp_path / "m", c, "--top-k", 0, "--out", tmp_path / "x")
+    assert leakscope("report").code == 2
+
+
+def test_a_full_disk_is_one_sentence(chat, tmp_path, fails):
+    """/dev/full refuses every write as a full disk does."""
+    out = tmp_path / "c"
+    out.mkdir()
+    out.chmod(0o700)
+    (tmp_path / "full").symlink_to("/dev/full")
+    source = tmp_path / "full" / "x"
+    assert "leakscope: " in fails("corpus", "build", chat, "--out", source)
+
+
+def test_ctrl_c_is_no_traceback_and_training_resumes(trained, tmp_path, leakscope):
+    options = (
+        "--embedding",
+        "8",
+        "--hidden",
+        "8",
+        "--layers",
+        "1",
+        "--epochs",
+        "400",
+        "--checkpoint-steps",
+        "2",
+        "--seed",
+        "3",
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "leakscope",
+        "train",
+        str(tmp_path / "c"),
+        *options,
+        "--out",
+        str(tmp_path / "long"),
+    ]
+    process = subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"}
+    )
+    while not (tmp_path / "long" / "checkpoint.json").exists():
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in said and "Interrupted" in said
+    changed = leakscope("train", tmp_path / "c", *options[:-1], "4", "--out", tmp_path / "long")
+    assert changed.code == 2 and "other settings" in changed.err

@@ -1,0 +1,169 @@
+"""The commands from text to report, as a user would give them."""
+
+import json
+import stat
+import subprocess
+import sys
+import time
+
+import pyarrow.parquet as pq
+import pytest
+
+
+@pytest.fixture
+def built(leakscope, tmp_path):
+    """A small synthetic corpus, a model with two snapshots."""
+    assert (
+        leakscope("corpus", "synth", "--users", 20, "--words", 8000, "--out", tmp_path / "s").code
+        == 0
+    )
+    ran = leakscope(
+        "corpus",
+        "build",
+        tmp_path / "s" / "data.parquet",
+        "--out",
+        tmp_path / "c",
+        "--shard-words",
+        2000,
+    )
+    assert ran.code == 0, ran.err
+    ran = leakscope(
+        "train",
+        tmp_path / "c",
+        "--arch",
+        "gru",
+        "--embedding",
+        16,
+        "--hidden",
+        24,
+        "--epochs",
+        2,
+        "--batch-size",
+        16,
+        "--learning-rate",
+        0.02,
+        "--out",
+        tmp_path / "m",
+    )
+    assert ran.code == 0, ran.err
+    assert "validation perplexity" in ran.out
+    return tmp_path
+
+
+def test_from_text_to_comparison(built, leakscope):
+    info = leakscope("corpus", "info", built / "c")
+    assert "users       20" in info.out and "set aside   nothing" in info.out
+    manifest = json.loads(leakscope("corpus", "info", built / "c", "--json").out)
+    assert len(manifest["shards"]) > 1
+
+    ran = leakscope("report", built / "m", built / "c", "--out", built / "r", "--top-k", 3)
+    assert ran.code == 0, ran.err
+    assert f"page: {built / 'r' / 'report.html'}" in ran.out
+    metrics = json.loads((built / "r" / "metrics.json").read_text())
+    assert metrics["top_k"] == 3 and metrics["leakage_epsilon"] is None
+    assert metrics["reasons"]["leakage_epsilon"] == "no public model was given"
+    table = pq.read_table(built / "r" / "sequences.parquet")
+    assert table["sequence"].null_count == table["contexts"].null_count == len(table) > 0
+    assert table["users_in_d"].to_pylist().count(1) == metrics["unique_sequences"]
+    assert pq.read_table(built / "r" / "users.parquet")["user_key"].null_count == 20
+    for file in (built / "r").iterdir():
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600, file
+
+    again = leakscope(
+        "report",
+        built / "m",
+        built / "c",
+        "--out",
+        built / "r2",
+        "--top-k",
+        3,
+        "--workers",
+        2,
+        "--json",
+        "--user-threshold",
+        2,
+    )
+    second = json.loads(again.out)
+    changed = {"user_threshold", "below_threshold"}
+    assert {k: v for k, v in second.items() if k not in changed} == {
+        k: v for k, v in metrics.items() if k not in changed
+    }
+    listed = pq.read_table(built / "r2" / "sequences.parquet")
+    assert set(listed["users_in_s"].to_pylist()) == {1}
+    assert len(listed) == second["below_threshold"] < metrics["sequences"]
+
+    ran = leakscope("report", built / "m", built / "c", "--out", built / "all", "--snapshots")
+    assert ran.code == 0, ran.err
+    assert "epoch-001" in ran.out and "epoch-002" in ran.out
+    assert (built / "all" / "compare.html").exists()
+    compared = leakscope("compare", built / "all", "--out", built / "cmp", "--json")
+    rows = json.loads(compared.out)
+    assert [row["name"] for row in rows] == ["epoch-001", "epoch-002"]
+    mixed = leakscope("compare", built / "r", built / "all")
+    assert mixed.code == 2 and "--allow-mixed" in mixed.err
+    assert leakscope("compare", built / "r", built / "all", "--allow-mixed").code == 0
+
+
+def test_gates(built, leakscope, fails):
+    command = ("report", built / "m", built / "c", "--out")
+    ran = leakscope(*command, built / "g1", "--fail-on", "occurrences > 0")
+    assert ran.code == 1 and "gate: occurrences > 0 holds" in ran.err
+    assert leakscope(*command, built / "g2", "--fail-on", "occurrences<0").code == 0
+    assert "no public model was given" in fails(
+        *command, built / "g3", "--fail-on", "leakage_epsilon>1"
+    )
+    assert "is not a gate" in fails(*command, built / "g4", "--fail-on", "secrets>0")
+    assert not (built / "g4").exists()
+
+
+def test_probe(built, leakscope, fails, monkeypatch):
+    ran = leakscope("probe", built / "m", "Dear Xyzzy", "--top-k", 4)
+    assert ran.code == 0, ran.err
+    assert len([line for line in ran.out.splitlines() if line.strip()[:2] in ("1.", "4.")]) == 2
+    assert "[Xyzzy]" in ran.out and "→" in ran.out
+    found = json.loads(leakscope("probe", built / "m", "", "--json", "--length", 3).out)
+    assert len(found["continuation"]) <= 3 and found["prefix"] == []
+    assert abs(sum(s["probability"] for s in found["suggestions"])) < 1
+    import io
+
+    monkeypatch.setattr("sys.stdin", io.StringIO("Dear\nthe\n"))
+    assert leakscope("probe", built / "m").out.count("→") == 2
+    assert "at least 1" in fails("probe", built / "m", "x", "--top-k", 0)
+
+
+def test_revealed_runs_hold_the_words(built, leakscope):
+    leakscope("report", built / "m", built / "c", "--out", built / "open", "--reveal")
+    table = pq.read_table(built / "open" / "sequences.parquet")
+    assert table["sequence"].null_count == 0
+    lengths = [len(words) for words in table["sequence"].to_pylist()]
+    assert lengths == table["length"].to_pylist()
+
+
+def test_help_is_quick_and_version_is_there():
+    command = [sys.executable, "-m", "leakscope"]
+    times = []
+    for _ in range(5):
+        begin = time.perf_counter()
+        subprocess.run([*command, "--help"], check=True, capture_output=True)
+        times.append(time.perf_counter() - begin)
+    assert min(times) < 0.3, times
+    ran = subprocess.run([*command, "--version"], check=True, capture_output=True, text=True)
+    assert ran.stdout.startswith("leakscope 0.")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["demo"],
+        ["corpus", "build"],
+        ["corpus", "info"],
+        ["corpus", "synth"],
+        ["train"],
+        ["report"],
+        ["compare"],
+        ["probe"],
+    ],
+)
+def test_every_command_explains_itself(command, leakscope):
+    ran = leakscope(*command, "--help")
+    assert ran.code == 0 and "Usage:" in ran.out and len(ran.out) > 250

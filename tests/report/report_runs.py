@@ -1,0 +1,129 @@
+"""Small runs, written through the records' own schemas."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from leakscope.records.artifacts import private_directory, write_json, write_parquet
+from leakscope.records.run import SEQUENCES, USERS, Metrics, RunManifest
+
+MakeRun = Callable[..., Path]
+
+
+def sequence(id: int, words: str, users: int = 1, *, total: int = 2, revealed: bool = True,
+             contexts: list[str] | None = None, **more: Any) -> dict[str, Any]:  # fmt: skip
+    before = contexts if contexts is not None else ["my secret is", "well my secret is"]
+    return {
+        "id": id,
+        "sequence": words.split() if revealed else None,
+        "length": len(words.split()),
+        "total_in_s": total,
+        "users_in_s": users,
+        "total_in_d": total + 1,
+        "users_in_d": users,
+        "contexts": [text.split() for text in before] if revealed else None,
+        "context_lengths": [len(text.split()) for text in before],
+        "perplexities": [1.25 + 0.5 * index for index in range(len(before))],
+        "public_perplexities": None,
+        "ratio": None,
+        "copied_from_context": False,
+        "near_tie": False,
+        **more,
+    }
+
+
+def user(number: int, unique: int, key: str | None) -> dict[str, Any]:
+    owns = unique > 0
+    return {
+        "user": number, "user_key": key, "documents": 3, "words": 77, "occurrences": 9,
+        "unique_sequences": unique, "longest_unique": 5 if owns else None,
+        "shortest_context": 2 if owns else None,
+    }  # fmt: skip
+
+
+def make_metrics(rows: list[dict[str, Any]], **more: Any) -> Metrics:
+    unique = [row for row in rows if row["users_in_d"] == 1]
+    lengths = [row["length"] for row in unique]
+    absent = (
+        "curated", "leakage_epsilon", "train_perplexity", "train_perplexity_low",
+        "train_perplexity_high", "validation_perplexity", "validation_accuracy",
+    )  # fmt: skip
+    values: dict[str, Any] = {
+        "top_k": 1, "users": 4321, "documents": 5432, "words": 65432, "correct_words": 32109,
+        "occurrences": sum(row["total_in_s"] for row in rows), "sequences": len(rows),
+        "unique_sequences": len(unique),
+        "unique_not_copied": sum(not row["copied_from_context"] for row in unique),
+        "unique_by_length": {n: lengths.count(n) for n in lengths},
+        "longest_unique": max(lengths, default=None),
+        "users_with_unique": 2, "user_threshold": None, "below_threshold": len(rows),
+        "near_ties": 7, **dict.fromkeys(absent), **more,
+    }  # fmt: skip
+    reasons = {name: f"why {name} is null" for name in absent if values[name] is None}
+    return Metrics(**values, reasons=reasons)
+
+
+@pytest.fixture
+def make_run(tmp_path: Path) -> MakeRun:
+    """A function that writes a run directory and gives its path."""
+
+    def make(
+        where: str = "run",
+        *,
+        rows: list[dict[str, Any]] | None = None,
+        users: list[dict[str, Any]] | None = None,
+        revealed: bool = True,
+        name: str = "a model",
+        corpus: str = "c0ffee",
+        model: dict[str, Any] | None = None,
+        **metrics: Any,
+    ) -> Path:
+        if rows is None:
+            rows = [
+                sequence(0, "the quick zebra sleeps late", revealed=revealed),
+                sequence(1, "purple giraffe", total=5, revealed=revealed),
+                sequence(2, "thank you very much", users=40, total=90, revealed=revealed),
+            ]
+        if users is None:
+            users = [user(3, 1, "ada" if revealed else None), user(9, 0, None)]
+        run = private_directory(tmp_path / where)
+        write_parquet(run / "sequences.parquet", pa.Table.from_pylist(rows, schema=SEQUENCES))
+        write_parquet(run / "users.parquet", pa.Table.from_pylist(users, schema=USERS))
+        write_json(run / "metrics.json", make_metrics(rows, **metrics))
+        manifest = RunManifest(
+            name=name, versions={"leakscope": "0.1.0"}, settings={"top_k": 1, "reveal": revealed},
+            revealed=revealed, corpus_digest=corpus, lexicon_digest="1e", model_digest="3d",
+            model=model or {},
+        )  # fmt: skip
+        write_json(run / "manifest.json", manifest)
+        return run
+
+    return make
+
+
+@pytest.fixture
+def make_snapshots(make_run: MakeRun, tmp_path: Path) -> Callable[[int], Path]:
+    """A function that writes runs of snapshots of one training into one directory."""
+
+    def make(number: int) -> Path:
+        for epoch in range(1, number + 1):
+            rows = [sequence(id, f"zebra {'x ' * (id % 3)}sleeps") for id in range(epoch)]
+            make_run(
+                f"snaps/epoch-{epoch:03}",
+                rows=rows,
+                name=f"epoch-{epoch:03}",
+                model={
+                    "training": {"epochs": number, "seed": 0},
+                    "progress": {"epoch": float(epoch), "step": 100 * epoch},
+                },
+                train_perplexity=90.0 / epoch,
+                train_perplexity_low=85.0 / epoch,
+                train_perplexity_high=95.0 / epoch,
+                validation_perplexity=100.0 / epoch,
+                validation_accuracy={1: 0.1 * epoch, 3: 0.11 * epoch},
+            )
+        return tmp_path / "snaps"
+
+    return make
