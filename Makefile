@@ -4,7 +4,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 BIN := .venv/bin
 
-.PHONY: setup demo test lint browser test-browser clean
+.PHONY: setup demo test lint browser test-browser bench bench-100m clean
 
 setup: .venv/ready
 
@@ -33,6 +33,15 @@ browser: setup
 # Needs a system Chromium (Debian: apt-get install chromium).
 test-browser: browser
 	$(BIN)/pytest -m browser
+
+# Ratios measured in one run, with their bars; benchmarks/results/bench.json has them too.
+bench: setup
+	$(BIN)/pip install --quiet --editable '.[dev,bench]'
+	$(BIN)/python -m benchmarks
+
+bench-100m: setup
+	$(BIN)/pip install --quiet --editable '.[dev,bench]'
+	$(BIN)/python -m benchmarks hundred
 
 clean:
 	rm -rf .venv demo .mypy_cache .ruff_cache .pytest_cache .hypothesis

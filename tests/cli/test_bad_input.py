@@ -124,14 +124,111 @@ def test_wrong_options(trained, tmp_path, fails, leakscope):
     assert leakscope("report").code == 2
 
 
-def test_a_full_disk_is_one_sentence(chat, tmp_path, fails):
-    """/dev/full refuses every write as a full disk does."""
+def test_an_out_below_a_file(chat, tmp_path, fails):
+    (tmp_path / "file").write_text("")
+    assert "Not a directory" in fails("corpus", "build", chat, "--out", tmp_path / "file" / "c")
+
+
+def test_a_full_disk_is_one_sentence_and_keeps_what_was_there(trained, tmp_path):
+    """No file may grow over 20 kB, which the kernel refuses as it refuses a full disk."""
+    script = (
+        "import resource, signal, sys; from leakscope.cli.app import main\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
+        "sys.argv[0] = 'leakscope'; main()\n"
+    )
+    out = tmp_path / "full"
+    command = [sys.executable, "-c", script, "train", str(tmp_path / "c"), "--out", str(out)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode == 2, ran.stderr
+    assert ran.stderr.strip().splitlines()[-1].startswith("leakscope: ")
+    assert "Traceback" not in ran.stderr
+    assert not (out / "config.json").exists()
+
+
+def test_names_of_columns_are_shown_only_if_they_are_names(tmp_path, fails):
+    bare = tmp_path / "bare.csv"
+    bare.write_text("alice,hello\nbob,secret\n")
+    said = fails("corpus", "build", bare, "--out", tmp_path / "c")
+    assert "alice" not in said and "hello" not in said and "2 not shown" in said
+    assert not (tmp_path / "c").exists() or not list((tmp_path / "c").rglob("*.arrows"))
+
+
+def test_a_failed_build_leaves_no_text_and_deletes_nothing_of_the_users(chat, tmp_path, fails):
+    broken = tmp_path / "broken.csv"
+    broken.write_text('user,text\nann,hello there\nbob,"never closed\n')
     out = tmp_path / "c"
-    out.mkdir()
-    out.chmod(0o700)
-    (tmp_path / "full").symlink_to("/dev/full")
-    source = tmp_path / "full" / "x"
-    assert "leakscope: " in fails("corpus", "build", chat, "--out", source)
+    assert "never closed" in fails("corpus", "build", broken, "--out", out)
+    assert not (out / ".building").exists()
+    (out / ".building").mkdir()
+    (out / "keep.txt").write_text("mine")
+    assert "already exists" in fails("corpus", "build", chat, "--out", out)
+    assert (out / "keep.txt").read_text() == "mine"
+
+
+def test_everything_held_out_is_said(tmp_path, fails):
+    one = jsonl(tmp_path / "one.jsonl", [{"user": "a", "text": "just this"}])
+    said = fails("corpus", "build", one, "--validation", 0.99, "--out", tmp_path / "c")
+    assert "held out for validation" in said
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--seed", -1),
+        ("--seed", 2**63 - 1),
+        ("--learning-rate", "nan"),
+        ("--clip", "inf"),
+        ("--threads", 0),
+        ("--epochs", 0),
+    ],
+)
+def test_numbers_that_make_no_sense(trained, tmp_path, fails, options):
+    assert "must be" in fails("train", tmp_path / "c", *options, "--out", tmp_path / "x")
+
+
+def test_a_rate_that_explodes_is_not_a_traceback(trained, tmp_path, leakscope):
+    ran = leakscope(
+        "train",
+        tmp_path / "c",
+        "--learning-rate",
+        1000,
+        "--epochs",
+        3,
+        "--out",
+        tmp_path / "x",
+        "--embedding",
+        8,
+        "--hidden",
+        8,
+    )
+    assert ran.code in (0, 2) and "Traceback" not in ran.err
+
+
+def test_damaged_weights_are_named_by_workers_too(trained, tmp_path, leakscope, fails):
+    leakscope(
+        "corpus", "build", tmp_path / "chat.jsonl", "--out", tmp_path / "c8", "--shard-words", 20
+    )
+    leakscope(
+        "train",
+        tmp_path / "c8",
+        "--embedding",
+        8,
+        "--hidden",
+        8,
+        "--layers",
+        1,
+        "--epochs",
+        1,
+        "--out",
+        tmp_path / "m8",
+    )
+    weights = tmp_path / "m8" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-100])
+    said = fails(
+        "report", tmp_path / "m8", tmp_path / "c8", "--workers", 2, "--out", tmp_path / "r8"
+    )
+    assert "truncated or damaged" in said
 
 
 def test_ctrl_c_is_no_traceback_and_training_resumes(trained, tmp_path, leakscope):

@@ -104,6 +104,70 @@ def test_from_text_to_comparison(built, leakscope):
     assert leakscope("compare", built / "r", built / "all", "--allow-mixed").code == 0
 
 
+def test_snapshots_of_other_settings_or_models_are_not_passed_off(built, leakscope, fails):
+    command = ("report", built / "m", built / "c", "--snapshots", "--out", built / "snap")
+    first = json.loads(leakscope(*command, "--json").out)
+    again = json.loads(leakscope(*command, "--json").out)
+    assert first == again
+    assert "already exists" in fails(*command, "--top-k", 3)
+    assert "already exists" in fails(*command, "--reveal")
+    ran = leakscope(
+        "train",
+        built / "c",
+        "--arch",
+        "gru",
+        "--embedding",
+        16,
+        "--hidden",
+        24,
+        "--epochs",
+        2,
+        "--batch-size",
+        16,
+        "--seed",
+        5,
+        "--out",
+        built / "m2",
+    )
+    assert ran.code == 0, ran.err
+    assert "already exists" in fails(
+        "report", built / "m2", built / "c", "--snapshots", "--out", built / "snap"
+    )
+
+
+@pytest.mark.parametrize("width", [40, 80, 100, 200])
+def test_tables_lose_no_digit_on_narrow_terminals(built, leakscope, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    leakscope("report", built / "m", built / "c", "--snapshots", "--out", built / "snap")
+    rows = json.loads(leakscope("compare", built / "snap", "--json").out)
+    shown = leakscope("compare", built / "snap").out
+    for row in rows:
+        line = next(line for line in shown.splitlines() if row["name"] in line)
+        cells = line.replace(",", "").split()
+        for column in ("unique_sequences", "occurrences", "users_with_unique", "longest_unique"):
+            assert "–" in cells if row[column] is None else str(row[column]) in cells
+
+
+def test_a_killed_revealed_run_leaves_no_words_in_a_redacted_one(built, leakscope):
+    """What SIGKILL leaves while sequences.parquet is being written."""
+    leakscope("report", built / "m", built / "c", "--out", built / "open", "--reveal")
+    out = built / "killed"
+    (out / ".work").mkdir(parents=True)
+    words = (built / "open" / "sequences.parquet").read_bytes()
+    (out / ".sequences.parquet.123.partial").write_bytes(words)
+    (out / "sequences.parquet").write_bytes(words)
+    assert leakscope("report", built / "m", built / "c", "--out", out).code == 0
+    assert sorted(p.name for p in out.iterdir()) == [
+        "manifest.json",
+        "metrics.json",
+        "occurrences.parquet",
+        "report.html",
+        "sequences.parquet",
+        "users.parquet",
+    ]
+    assert pq.read_table(out / "sequences.parquet")["sequence"].null_count > 0
+
+
 def test_gates(built, leakscope, fails):
     command = ("report", built / "m", built / "c", "--out")
     ran = leakscope(*command, built / "g1", "--fail-on", "occurrences > 0")
@@ -112,7 +176,8 @@ def test_gates(built, leakscope, fails):
     assert "no public model was given" in fails(
         *command, built / "g3", "--fail-on", "leakage_epsilon>1"
     )
-    assert "is not a gate" in fails(*command, built / "g4", "--fail-on", "secrets>0")
+    for gate in ("secrets>0", "validation_accuracy>0", "unique_sequences"):
+        assert "is not a gate" in fails(*command, built / "g4", "--fail-on", gate)
     assert not (built / "g4").exists()
 
 
@@ -126,8 +191,8 @@ def test_probe(built, leakscope, fails, monkeypatch):
     assert abs(sum(s["probability"] for s in found["suggestions"])) < 1
     import io
 
-    monkeypatch.setattr("sys.stdin", io.StringIO("Dear\nthe\n"))
-    assert leakscope("probe", built / "m").out.count("→") == 2
+    monkeypatch.setattr("sys.stdin", io.StringIO("Dear\n\nthe\n"))
+    assert leakscope("probe", built / "m").out.count("→") == 3
     assert "at least 1" in fails("probe", built / "m", "x", "--top-k", 0)
 
 

@@ -2,6 +2,9 @@
 
 import os
 import signal
+import subprocess
+import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +31,21 @@ class Squares:
         if index == self.die_at:
             os.kill(os.getpid(), signal.SIGKILL)
         target.write_text(str(index * index))
+
+
+@dataclass(frozen=True)
+class Sleepy:
+    """Says who it is, and sleeps."""
+
+    name: str = "sleepy"
+
+    def start(self):
+        return self._work
+
+    def _work(self, index: int, target: Path) -> None:
+        target.with_suffix(".tmp").write_text(str(os.getpid()))
+        target.with_suffix(".tmp").rename(target.with_suffix(".pid"))
+        time.sleep(60)
 
 
 KEYS = [f"key{i}" for i in range(6)]
@@ -61,6 +79,29 @@ def test_a_killed_worker_is_an_error_that_keeps_what_is_done(tmp_path):
     assert "squares-key5.parquet" not in done
     paths = map_shards(Squares(), KEYS, tmp_path, workers=2)
     assert [path.read_text() for path in paths] == ["0", "1", "4", "9", "16", "25"]
+
+
+def test_workers_end_when_their_parent_is_killed(tmp_path):
+    script = (
+        "import sys, time; from pathlib import Path; sys.path.insert(0, sys.argv[1])\n"
+        "from test_shards import Sleepy; from leakscope.engine.shards import map_shards\n"
+        "if __name__ == '__main__':\n"
+        "    map_shards(Sleepy(), ['a', 'b'], Path(sys.argv[2]), workers=2)\n"
+    )
+    main = tmp_path / "main.py"
+    main.write_text(script)
+    here = str(Path(__file__).parent)
+    process = subprocess.Popen([sys.executable, str(main), here, str(tmp_path)])
+    while len(list(tmp_path.glob("*.pid"))) < 2:
+        assert process.poll() is None
+        time.sleep(0.05)
+    workers = [int(path.read_text()) for path in tmp_path.glob("*.pid")]
+    process.kill()
+    process.wait()
+    deadline = time.monotonic() + 30
+    while any(Path(f"/proc/{pid}").exists() for pid in workers):
+        assert time.monotonic() < deadline, "orphans"
+        time.sleep(0.1)
 
 
 def test_an_error_in_a_worker_reaches_the_caller(tmp_path):

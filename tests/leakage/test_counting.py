@@ -1,5 +1,7 @@
 """The trie and its walk against brute force."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -34,6 +36,9 @@ def test_equal_sequences_and_only_those_share_a_node(items):
     trie = Trie.empty(3)
     nodes = trie.insert(*flat(items))
     assert [trie.sequence(int(node)) for node in nodes] == items
+    offsets, ids = trie.sequences(nodes)
+    spelled = [ids[a:b].tolist() for a, b in pairwise(offsets)]
+    assert spelled == items
     again = trie.insert(*flat(items))
     assert again.tolist() == nodes.tolist()
 

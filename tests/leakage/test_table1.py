@@ -46,3 +46,16 @@ def test_very_much(make_corpus, tmp_path):
     assert metrics.unique_sequences == 0
     assert metrics.leakage_epsilon is None
     assert "public" in metrics.reasons["leakage_epsilon"]
+
+
+def test_full_perplexity_is_that_of_every_word(make_corpus, tmp_path):
+    corpus = make_corpus([("ann", "a b"), ("bob", "a")])
+    model = ScriptedModel(corpus.lexicon, {(): {"a": 0.5}, ("a",): {"b": 0.25, "a": 0.7}})
+    subject = Subject("scripted", "", {}, lambda: model, {"train_perplexity": 99.0})
+    metrics = audit(subject, corpus, tmp_path / "run", ReportSettings(full_perplexity=True))
+    assert metrics.train_perplexity == pytest.approx((1 / (0.5 * 0.25 * 0.5)) ** (1 / 3), rel=1e-5)
+    assert metrics.train_perplexity_low is None
+    assert "every word" in metrics.reasons["train_perplexity_low"]
+    sampled = audit(subject, corpus, tmp_path / "run2", ReportSettings())
+    assert sampled.train_perplexity == 99.0
+    assert sampled.occurrences == metrics.occurrences

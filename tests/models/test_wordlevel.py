@@ -120,3 +120,25 @@ def test_evaluation_equals_the_definition():
     assert found.low <= found.perplexity <= found.high
     nothing = evaluate(model, [])
     assert nothing.perplexity is None and nothing.accuracy == {}
+
+
+@settings(max_examples=20)
+@given(n=st.integers(1, 5), t=st.integers(1, 9), seed=st.integers(0, 9))
+def test_the_fast_gru_equals_the_plain_one(n, t, seed):
+    network = sharp_model("gru", VOCABULARY, seed).precise.network
+    tokens = torch.randint(0, 11, (n, t), generator=torch.Generator().manual_seed(seed))
+    with torch.inference_mode():
+        (fast,) = network.reader(10_000)(tokens)
+        (plain,) = network.chunks(tokens)
+    assert network.reader(10_000) != network.chunks and network.reader(3) == network.chunks
+    assert torch.allclose(fast, plain, atol=1e-12)
+
+
+def test_the_fast_gru_carries_its_state_through_time_chunks():
+    network = sharp_model("gru", VOCABULARY).precise.network
+    tokens = torch.randint(0, 11, (2, 1100), generator=torch.Generator().manual_seed(0))
+    with torch.inference_mode():
+        fast, plain = (
+            torch.cat(list(r(tokens)), 1) for r in (network.reader(10**4), network.chunks)
+        )
+    assert fast.shape[1] == 1100 and torch.allclose(fast, plain, atol=1e-10)

@@ -27,6 +27,7 @@ def sequence(id: int, words: str, users: int = 1, *, total: int = 2, revealed: b
         "contexts": [text.split() for text in before] if revealed else None,
         "context_lengths": [len(text.split()) for text in before],
         "perplexities": [1.25 + 0.5 * index for index in range(len(before))],
+        "lowest_perplexity": 1.25,
         "public_perplexities": None,
         "ratio": None,
         "copied_from_context": False,

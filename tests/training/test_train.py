@@ -30,7 +30,7 @@ from leakscope.training.settings import TrainSettings
 TINY = {
     "lstm": Architecture("lstm", 2, 12, 16, dropout=0.1),
     "gru": Architecture("gru", 1, 12, 16),
-    "transformer": Architecture("transformer", 1, 16, 16, heads=2, context=16, dropout=0.1),
+    "transformer": Architecture("transformer", 1, 16, 16, heads=2, context=12, dropout=0.1),
 }
 
 
@@ -243,6 +243,12 @@ def test_presets_are_the_papers(name):
         assert shape.heads == 6
 
 
+def test_every_position_of_a_transformer_is_trained():
+    for words in (11, 13):
+        with pytest.raises(LeakscopeError, match="context of 12 words"):
+            tiny("transformer", max_words=words)
+
+
 def test_no_validation_documents_is_null_not_zero(tmp_path):
     corpus = build_rows(
         [Row("a", "x y z")] * 9, tmp_path / "c", settings=BuildSettings(validation=0.0)
@@ -250,6 +256,20 @@ def test_no_validation_documents_is_null_not_zero(tmp_path):
     trained = train(corpus, tmp_path / "m", tiny())
     assert trained.history[-1]["validation_perplexity"] is None
     assert trained.history[-1]["validation_top1"] is None
+
+
+def test_words_of_validation_only_stay_unknown(tmp_path):
+    rows = [Row(f"u{i}", f"common word{i}") for i in range(40)]
+    corpus = build_rows(rows, tmp_path / "c", settings=BuildSettings(validation=0.3))
+    train(corpus, tmp_path / "m", tiny(vocabulary=10_000))
+    assert len(load_model(tmp_path / "m").vocabulary) == corpus.manifest.train.documents + 1
+
+
+def test_killed_before_the_first_checkpoint_it_starts_again(corpus, tmp_path):
+    (tmp_path / "m" / "snapshots" / "epoch-001").mkdir(parents=True)
+    (tmp_path / "m" / "history.parquet").write_text("half")
+    train(corpus, tmp_path / "m", tiny())
+    assert load_config(tmp_path / "m").progress["step"] > 0
 
 
 def test_a_diverging_training_says_so(corpus, tmp_path):

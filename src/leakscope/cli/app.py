@@ -2,6 +2,8 @@
 
 import os
 import sys
+import traceback
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -51,8 +53,8 @@ def main() -> None:
         app()
     except LeakscopeError as error:
         _fail(str(error), 2)
-    except WorkInterruptedError:
-        _fail("Interrupted; what was finished is kept, and the same command goes on from it.", 130)
+    except WorkInterruptedError as interruption:
+        _fail(f"Interrupted; {interruption}.", 130)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # no second complaint
         raise SystemExit(1) from None
@@ -61,6 +63,17 @@ def main() -> None:
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
         _fail(f"{error.strerror or 'The disk or network failed'}{where}; mend it and try again.", 2)
+    except Exception as error:
+        if os.environ.get("LEAKSCOPE_TRACEBACK"):
+            raise
+        # Neither the message nor the local variables: both may hold training text.
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        _fail(
+            f"Unexpected {type(error).__name__} in {Path(last.filename).name}, line {last.lineno}; "
+            "please report it, with the traceback that LEAKSCOPE_TRACEBACK=1 shows if it holds "
+            "nothing private.",
+            2,
+        )
 
 
 def _fail(message: str, code: int) -> None:

@@ -28,6 +28,13 @@ def report(
     ] = None,
     contexts: Annotated[int, typer.Option(help="Occurrences listed with each sequence.")] = 20,
     context_words: Annotated[int, typer.Option(help="Words listed of each context.")] = 32,
+    full_perplexity: Annotated[
+        bool,
+        typer.Option(
+            help="Measure the training perplexity on every word, not on a sample; costs the full "
+            "softmax."
+        ),
+    ] = False,
     snapshots: Annotated[
         bool, typer.Option(help="Report on every snapshot of the training, and compare them.")
     ] = False,
@@ -40,6 +47,9 @@ def report(
     ] = None,
     workers: Annotated[int, typer.Option(help="Processes that score shards.")] = 1,
     threads: Annotated[int, typer.Option(help="CPU threads in all.")] = 2,
+    device: Annotated[
+        str, typer.Option(help="cpu, cuda, cuda:1, ..., or auto: a GPU if there is one.")
+    ] = "auto",
     json: Annotated[bool, typer.Option("--json", help="Print the metrics as JSON.")] = False,
 ) -> None:
     """The training data leakage report: what the model gives away of its own training data.
@@ -57,6 +67,8 @@ def report(
 
     if workers < 1 or threads < 1:
         raise LeakscopeError("--workers and --threads must be at least 1.")
+    if snapshots and name is not None:
+        raise LeakscopeError("Snapshots have names of their own; leave out --name.")
     gates = [Gate.parse(text) for text in fail_on or []]
     settings = ReportSettings(
         top_k=top_k,
@@ -64,11 +76,19 @@ def report(
         reveal=reveal,
         contexts=contexts,
         context_words=context_words,
+        full_perplexity=full_perplexity,
     )
     if snapshots:
         with shown() as progress:
             runs = audits.report_snapshots(
-                model, corpus, out, settings, workers=workers, threads=threads, progress=progress
+                model,
+                corpus,
+                out,
+                settings,
+                workers=workers,
+                threads=threads,
+                device=device,
+                progress=progress,
             )
         _print_comparison(runs, json)
         typer.echo(f"page: {out / 'compare.html'}", err=json)
@@ -83,6 +103,7 @@ def report(
             name=name,
             workers=workers,
             threads=threads,
+            device=device,
             progress=progress,
         )
     if json:
@@ -133,10 +154,15 @@ def _print_comparison(runs: "list[ComparedRun]", as_json: bool) -> None:
         typer.echo(json_module.dumps(compare_rows(runs), indent=2, ensure_ascii=False))
         return
     from rich.console import Console
+    from rich.measure import Measurement
 
     from leakscope.report.terminal import compare_table
 
-    Console().print(compare_table(compare_rows(runs), differences(runs)))
+    console = Console()
+    table = compare_table(compare_rows(runs), differences(runs))
+    # A table that is cut to fit shows wrong numbers: rather let a narrow terminal wrap its lines.
+    need = Measurement.get(console, console.options.update(max_width=400), table).maximum
+    Console(width=max(console.width, need)).print(table)
 
 
 def _check(gates: "list[Gate]", measured: "dict[str, Metrics]") -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leakscope.cli.progress import shown
+from leakscope.cli.progress import STARTS_OVER, shown
 
 if TYPE_CHECKING:
     from leakscope.corpus.manifest import CorpusManifest, Part
@@ -71,7 +71,7 @@ def build(
         max_characters=max_characters,
         shard_words=shard_words,
     )
-    with shown() as progress:
+    with shown(STARTS_OVER) as progress:
         manifest = corpus_build(
             inputs,
             out,
@@ -102,6 +102,9 @@ def synth(
         int | None, typer.Option(help="How many users; by default 40, or as --words needs.")
     ] = None,
     words: Annotated[int | None, typer.Option(help="About how many words in all.")] = None,
+    coined: Annotated[
+        int, typer.Option(help="A long tail of so many coined words, for a large lexicon.")
+    ] = 0,
     seed: Annotated[int, typer.Option(help="Same seed, same text.")] = 0,
 ) -> None:
     """Make a synthetic corpus whose secrets, owners and repetitions are known.
@@ -112,10 +115,14 @@ def synth(
     from leakscope.corpus.synth.settings import SynthSettings
 
     people = users if users is not None else max(40, (words or 0) // 1500)
-    with shown() as progress:
+    with shown(STARTS_OVER) as progress:
         made = corpus_synth(
-            out, SynthSettings(users=people, words=words, seed=seed), progress=progress
+            out,
+            SynthSettings(users=people, words=words, seed=seed, coined=coined),
+            progress=progress,
         )
+    if words is not None and made.words > 1.5 * words:
+        typer.echo(f"{made.words} words is the least for {made.users} users' planted items.")
     typer.echo(
         f"{out}: {made.users} users, {made.documents} documents, {made.words} words, "
         f"{made.planted} planted items"

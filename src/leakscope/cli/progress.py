@@ -15,12 +15,16 @@ NOTES = ("resume", "snapshot")  # stages whose notes are worth a line of their o
 EVERY = 5.0  # seconds between plain lines of one stage
 
 
+RESUMES = "what was finished is kept, and the same command goes on from it"
+STARTS_OVER = "nothing is left behind, and the same command starts over"
+
+
 class WorkInterruptedError(Exception):
-    """Ctrl-C in the middle of long work."""
+    """Ctrl-C in the middle of long work; its text says what becomes of the work."""
 
 
 @contextmanager
-def shown() -> Iterator[Progress]:
+def shown(when_interrupted: str = RESUMES) -> Iterator[Progress]:
     """Progress on standard error for as long as the block runs."""
     try:
         if sys.stderr.isatty():
@@ -30,7 +34,7 @@ def shown() -> Iterator[Progress]:
             yield _LineProgress()
     except KeyboardInterrupt:
         # Typer would end the program here without a word.
-        raise WorkInterruptedError from None
+        raise WorkInterruptedError(when_interrupted) from None
 
 
 def _bars() -> "Bars":

@@ -26,7 +26,8 @@ def demo(
     """
     from leakscope import commands
 
-    with shown() as progress:
+    again = f"remove {out} and start again"
+    with shown(again) as progress:
         story = commands.demo(out, seed=seed, threads=threads, progress=progress)
     _tell(story, out)
 
@@ -61,7 +62,8 @@ def _tell(story: "Story", out: Path) -> None:
     console.print("Some of them, with the least that one has to type before pressing Tab:")
     for item in leaked[:5]:
         typed = " ".join(item.context or []) or "(nothing at all)"
-        console.print(f"  {typed} [bold]→ {' '.join(item.completion or [])}[/bold]")
+        completion = " ".join(item.completion or [])
+        console.print(f"  {typed} → {completion}", markup=False)
     shortest = min((len(item.context or []) for item in leaked), default=None)
     console.print(
         f"\n{len(leaked)} of {sum(n for n, _ in story.by_repetitions().values())} secrets came "
@@ -108,7 +110,7 @@ def probe(
         if sys.stdin.isatty():
             typer.echo("> ", nl=False, err=True)
         line = sys.stdin.readline()
-        if not line.strip():
+        if not line or (not line.strip() and sys.stdin.isatty()):
             return
         _print_probe(prober(line, top_k=top_k, length=length), json)
 
@@ -119,13 +121,16 @@ def _print_probe(found: "Probe", as_json: bool) -> None:
 
         typer.echo(json_module.dumps(asdict(found), ensure_ascii=False))
         return
+    from leakscope.report.values import printable
+
     for number, suggestion in enumerate(found.suggestions, 1):
-        typer.echo(f"{number:>3}. {suggestion.entry:<20} {suggestion.probability:.4f}")
+        typer.echo(f"{number:>3}. {printable(suggestion.entry):<20} {suggestion.probability:.4f}")
     shown_prefix = " ".join(
-        f"[{word}]" if unknown else word
+        f"[{printable(word)}]" if unknown else printable(word)
         for word, unknown in zip(found.prefix, found.unknown, strict=True)
     )
-    typer.echo(f"{shown_prefix} → {' '.join(found.continuation) or '(end)'}")
+    said = " ".join(printable(word) for word in found.continuation)
+    typer.echo(f"{shown_prefix} → {said or '(end)'}")
     typer.echo(f"     probability of the continuation {found.probability:.4g}")
     if any(found.unknown):
         typer.echo("     words in [brackets] are not in the model's vocabulary")

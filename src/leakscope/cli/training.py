@@ -36,8 +36,12 @@ def train(
     optimizer: Annotated[str | None, typer.Option(help="adam or adamax.")] = None,
     learning_rate: Annotated[float | None, typer.Option(help="Instead of the preset's.")] = None,
     max_words: Annotated[
-        int, typer.Option(help="Longer documents are trained in pieces of so many words.")
-    ] = 256,
+        int | None,
+        typer.Option(
+            help="Longer documents are trained in pieces of so many words: 256, or the context "
+            "of a transformer."
+        ),
+    ] = None,
     clip: Annotated[float, typer.Option(help="Largest norm of a step's gradient.")] = 5.0,
     seed: Annotated[int, typer.Option(help="Of weights, order and dropout.")] = 0,
     snapshot_steps: Annotated[
@@ -77,9 +81,12 @@ def train(
         "dropout": dropout, "context": context,
     }  # fmt: skip
     shape = {key: value for key, value in given.items() if value is not None}
+    architecture = replace(PRESETS[name].architecture, **shape)  # type: ignore[arg-type]
+    if max_words is None and architecture.kind == "transformer":
+        max_words = architecture.context
     settings = TrainSettings.from_preset(
         name,
-        architecture=replace(PRESETS[name].architecture, **shape),  # type: ignore[arg-type]
+        architecture=architecture,
         vocabulary=vocabulary,
         epochs=epochs,
         batch_size=batch_size,

@@ -1,4 +1,4 @@
-"""One Python function for each command, with the command's name and arguments.
+"""One Python function for each command; groups of options are settings objects.
 
     from leakscope.commands import corpus_build, train, report
 

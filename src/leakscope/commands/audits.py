@@ -7,7 +7,7 @@ from typing import Any
 
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
-from leakscope.leakage.audit import ReportSettings, Subject, audit
+from leakscope.leakage.audit import ReportSettings, Subject, audit, is_same_run
 from leakscope.models.interface import LanguageModel
 from leakscope.models.storage import ModelConfig, load_config, load_model
 from leakscope.records.artifacts import digest_of_file
@@ -26,23 +26,22 @@ def report(
     name: str | None = None,
     workers: int = 1,
     threads: int = 2,
+    device: str = "auto",
     progress: Progress = silent,
 ) -> Metrics:
     """The training data leakage report of a model on the corpus that it was trained on."""
     opened = Corpus.open(corpus)
-    subject = _subject(model, opened, name)
-    _set_threads(max(1, threads // workers))
-    metrics = audit(
+    subject = _subject(model, opened, name, device, max(1, threads // workers))
+    return audit(
         subject,
         opened,
         out,
         settings or ReportSettings(),
         workers=workers,
         threads=threads,
+        page=write_page,
         progress=progress,
     )
-    write_page(out)
-    return metrics
 
 
 def report_snapshots(
@@ -53,6 +52,7 @@ def report_snapshots(
     *,
     workers: int = 1,
     threads: int = 2,
+    device: str = "auto",
     progress: Progress = silent,
 ) -> list[ComparedRun]:
     """A report for every snapshot of a training, each in its folder below `out`, and their
@@ -61,11 +61,23 @@ def report_snapshots(
     snapshots = sorted(config.parent for config in (model / "snapshots").glob("*/config.json"))
     if not snapshots:
         raise LeakscopeError(f"{model} has no snapshots; train it with leakscope train.")
+    settings = settings or ReportSettings()
+    opened = Corpus.open(corpus)
     for index, snapshot in enumerate(snapshots):
         progress("snapshots", index, len(snapshots), snapshot.name)
         target = out / snapshot.name
-        if not (target / "report.html").exists():
-            report(snapshot, corpus, target, settings, workers=workers, threads=threads)
+        subject = _subject(snapshot, opened, None, device, max(1, threads // workers))
+        if not is_same_run(target, subject, opened, settings):
+            audit(
+                subject,
+                opened,
+                target,
+                settings,
+                workers=workers,
+                threads=threads,
+                page=write_page,
+                progress=_within(progress, snapshot.name),
+            )
     progress("snapshots", len(snapshots), len(snapshots))
     runs = load_runs([out / snapshot.name for snapshot in snapshots])
     write_comparison(runs, out)
@@ -82,13 +94,16 @@ def compare(
     return found
 
 
-def _set_threads(threads: int) -> None:
-    import torch
+def _within(progress: Progress, name: str) -> Progress:
+    """Progress of a part, its stages named after it."""
 
-    torch.set_num_threads(threads)
+    def inner(stage: str, done: int, total: int | None = None, note: str = "") -> None:
+        progress(f"{name} {stage}", done, total, note)
+
+    return inner
 
 
-def _subject(path: Path, corpus: Corpus, name: str | None) -> Subject:
+def _subject(path: Path, corpus: Corpus, name: str | None, device: str, threads: int) -> Subject:
     config = load_config(path)
     if config.lexicon_digest != corpus.manifest.lexicon_digest:
         raise LeakscopeError(
@@ -106,14 +121,17 @@ def _subject(path: Path, corpus: Corpus, name: str | None) -> Subject:
         if (path / "model.safetensors").exists()
         else "",
         config=config.model_dump(mode="json"),
-        load=partial(_load, path, corpus.path),
+        load=partial(_load, path, corpus.path, device, threads),
         figures=_figures(config),
     )
 
 
-def _load(model: Path, corpus: Path) -> LanguageModel:
-    """Load a model, reading a corpus: in any process."""
-    return load_model(model).reading(Corpus.open(corpus).lexicon)
+def _load(model: Path, corpus: Path, device: str, threads: int) -> LanguageModel:
+    """Load a model, reading a corpus, to run on so many threads: in any process."""
+    import torch
+
+    torch.set_num_threads(threads)
+    return load_model(model, device).reading(Corpus.open(corpus).lexicon)
 
 
 def _figures(config: ModelConfig) -> dict[str, Any]:
@@ -128,5 +146,8 @@ def _figures(config: ModelConfig) -> dict[str, Any]:
     figures = {key: known.get(key) for key in (*names, "validation_perplexity")}
     return figures | {
         "validation_accuracy": accuracy or None,
-        "reason": "the corpus has no validation documents",
+        "reasons": dict.fromkeys(
+            ("validation_perplexity", "validation_accuracy"),
+            "the corpus has no validation documents",
+        ),
     }

@@ -32,12 +32,12 @@ class Gate:
     def parse(text: str) -> "Gate":
         """Read a gate such as "unique_sequences > 0"."""
         found = _FORM.fullmatch(text)
-        if found is None or found[1] not in Metrics.model_fields:
-            numbers = [
-                name
-                for name, field in Metrics.model_fields.items()
-                if field.annotation in (int, float, int | None, float | None)
-            ]
+        numbers = [
+            name
+            for name, field in Metrics.model_fields.items()
+            if field.annotation in (int, float, int | None, float | None)
+        ]
+        if found is None or found[1] not in numbers:
             raise LeakscopeError(
                 f"'{text}' is not a gate: write a metric, a comparison and a number, such as "
                 f"'unique_sequences>0'; metrics are {', '.join(numbers)}."

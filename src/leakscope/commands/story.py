@@ -62,8 +62,8 @@ def demo(
     """Make a synthetic corpus, train a model until it memorizes, report, and compare with the
     truth. Everything is in `out` afterwards.
     """
-    fresh_directory(out)
     synthetic, corpus, model, run = (out / name for name in ("synth", "corpus", "model", "report"))
+    fresh_directory(out)
     corpus_synth(synthetic, SynthSettings(seed=seed))
     manifest = corpus_build([synthetic / "data.parquet"], corpus, progress=progress)
     trained = train(corpus, model, demo_settings(seed), threads=threads, progress=progress)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
+from leakscope.records.errors import LeakscopeError
 from leakscope.training.loop import Trained
 from leakscope.training.loop import train as run_training
 from leakscope.training.settings import TrainSettings
@@ -20,6 +21,8 @@ def train(
 ) -> Trained:
     """Train a word-level model on a corpus's training documents; resumes if it was killed."""
     if threads is not None:
+        if threads < 1:
+            raise LeakscopeError("The number of threads must be at least 1.")
         import torch
 
         torch.set_num_threads(threads)

@@ -27,7 +27,12 @@ from leakscope.corpus.split import SPLITS_BY, TRAIN, VALIDATION, in_validation
 from leakscope.corpus.store import Corpus
 from leakscope.corpus.words import words
 from leakscope.engine.progress import Progress, silent
-from leakscope.records.artifacts import digest_of_file, private_directory, write_json
+from leakscope.records.artifacts import (
+    digest_of_file,
+    fresh_directory,
+    private_directory,
+    write_json,
+)
 from leakscope.records.errors import LeakscopeError
 
 
@@ -71,7 +76,8 @@ def build(
     paths = list(inputs)
     columns = columns or Columns()
     described = [_describe(path, format) for path in paths]
-    rows = (row for path in paths for row in read(path, columns, format))
+    streams = [read(path, columns, format) for path in paths]  # checks paths and format at once
+    rows = (row for stream in streams for row in stream)
     return build_rows(rows, out, inputs=described, settings=settings, progress=progress)
 
 
@@ -86,6 +92,21 @@ def build_rows(
     """Build a corpus from any stream of rows."""
     settings = settings or BuildSettings()
     building = _claim(out)
+    try:
+        return _build(rows, out, building, inputs or [], settings, progress)
+    except BaseException:
+        shutil.rmtree(building, ignore_errors=True)  # it holds text
+        raise
+
+
+def _build(
+    rows: Iterable[Row],
+    out: Path,
+    building: Path,
+    inputs: list[InputFile],
+    settings: BuildSettings,
+    progress: Progress,
+) -> Corpus:
     aside: Counter[str] = Counter()
     usable = _usable(rows, settings, aside, progress)
     together = in_user_order(usable, building / "spill")
@@ -99,12 +120,7 @@ def build_rows(
             writer.close_user()
             progress("number words", tally.documents)
     if not tally.counts[TRAIN]["documents"]:
-        shutil.rmtree(building)
-        reasons = ", ".join(f"{count} with {reason}" for reason, count in aside.items())
-        raise LeakscopeError(
-            "No document is left to train on"
-            + (f" ({reasons} set aside)." if reasons else "; the input is empty.")
-        )
+        raise _nothing_left(tally, aside)
     finished, final = lexicon.finish(settings.order)
     finished.save(out / "lexicon.parquet")
     names = []
@@ -121,7 +137,7 @@ def build_rows(
             "python": platform.python_version(),
         },
         settings=asdict(settings),
-        inputs=inputs or [],
+        inputs=inputs,
         digest=tally.digest.hexdigest(),
         lexicon_digest=finished.digest,
         lexicon=len(finished),
@@ -135,6 +151,15 @@ def build_rows(
     write_json(out / "manifest.json", manifest)
     shutil.rmtree(building)
     return Corpus.open(out)
+
+
+def _nothing_left(tally: "_Tally", aside: Counter[str]) -> LeakscopeError:
+    reasons = ", ".join(f"{count} with {reason}" for reason, count in aside.items())
+    if tally.documents:
+        why = f"all {tally.documents} were held out for validation; give a smaller --validation"
+    else:
+        why = f"{reasons} set aside" if reasons else "the input is empty"
+    return LeakscopeError(f"No document is left to train on: {why}.")
 
 
 class _Tally:
@@ -178,13 +203,11 @@ class _Tally:
 
 def _claim(out: Path) -> Path:
     """Take `out` for this build; what an interrupted build left there is removed."""
-    building = out / ".building"
-    if building.is_dir():
-        shutil.rmtree(out)
-    elif out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise LeakscopeError(f"{out} already exists; choose another --out or remove it first.")
-    private_directory(out)
-    return private_directory(building)
+    if (out / ".building").is_dir():
+        fresh_directory(out, (".building", "shards", "lexicon.parquet"))
+    else:
+        fresh_directory(out)
+    return private_directory(out / ".building")
 
 
 def _usable(
@@ -242,6 +265,8 @@ def _documents(
 def _describe(path: Path, format: str | None) -> InputFile:
     if not path.exists():
         raise LeakscopeError(f"{path} does not exist.")
+    if not path.is_file() and not path.is_dir():
+        raise LeakscopeError(f"{path} is neither a file nor a folder; save the data to a file.")
     format = format or detect(path)
     if format == "git":
         head = subprocess.run(

@@ -10,6 +10,7 @@ EMPTY_TEXT = "empty text"
 INVALID_UTF8 = "invalid UTF-8"
 MALFORMED = "malformed record"
 DELETED_AUTHOR = "deleted author"
+REMOVED_TEXT = "removed text"
 TOO_LONG = "too long"
 
 

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from leakscope.corpus.lexicon import Lexicon
 from leakscope.corpus.manifest import SCHEMA_VERSION, CorpusManifest
 from leakscope.corpus.split import TRAIN
-from leakscope.records.artifacts import damaged, open_parquet, read_json
+from leakscope.records.artifacts import damaged, open_parquet, read_json, read_parquet
 from leakscope.records.documents import Documents
 from leakscope.records.errors import LeakscopeError
 
@@ -38,7 +38,7 @@ class Shard:
 
     def user_keys(self) -> dict[int, str]:
         """The key of each user in the shard, by number."""
-        table = open_parquet(self.path).read(columns=["user", "user_key"])
+        table = read_parquet(self.path, ["user", "user_key"])
         pairs = table.group_by(["user", "user_key"]).aggregate([])
         return dict(zip(pairs["user"].to_pylist(), pairs["user_key"].to_pylist(), strict=True))
 

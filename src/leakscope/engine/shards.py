@@ -2,10 +2,14 @@
 after the digest of what went into it, so a killed run resumes and never mixes settings.
 """
 
+import os
+import signal
+import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Protocol
 
@@ -55,7 +59,7 @@ def map_shards(
             progress(stage.name, done, len(targets))
         return targets
     context = get_context("spawn")
-    with ProcessPoolExecutor(workers, context, _start, (stage,)) as pool:
+    with ProcessPoolExecutor(workers, context, _start, (stage, os.getpid())) as pool:
         futures: list[Future[None]] = [pool.submit(_run, index, targets[index]) for index in due]
         try:
             for future in as_completed(futures):
@@ -69,16 +73,33 @@ def map_shards(
             ) from None
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
+            for worker in active_children():
+                worker.terminate()  # shards are written whole or not at all
             raise
     return targets
 
 
-_works: list[Work] = []  # of this worker process: one, put there by _start
+_works: list[Work | LeakscopeError] = []  # of this worker process: one, put there by _start
 
 
-def _start(stage: Stage) -> None:
-    _works[:] = [stage.start()]
+def _start(stage: Stage, parent: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C does
+    threading.Thread(target=_follow, args=(parent,), daemon=True).start()
+    try:
+        _works[:] = [stage.start()]
+    except LeakscopeError as error:
+        _works[:] = [error]  # a pool would say no more than that a worker died
+
+
+def _follow(parent: int) -> None:
+    """End this worker when its parent is gone, however it went."""
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os._exit(1)
 
 
 def _run(index: int, target: Path) -> None:
-    _works[0](index, target)
+    work = _works[0]
+    if isinstance(work, LeakscopeError):
+        raise work
+    work(index, target)

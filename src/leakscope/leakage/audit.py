@@ -1,5 +1,6 @@
 """The training data leakage report: score, collect, count, measure, write."""
 
+import math
 import platform
 import shutil
 from collections.abc import Callable, Iterator
@@ -14,15 +15,28 @@ from leakscope.corpus.store import Corpus, Shard
 from leakscope.engine.progress import Progress, silent
 from leakscope.engine.shards import map_shards
 from leakscope.leakage.counting import count
-from leakscope.leakage.scoring import ScoreStage, near_ties_in
+from leakscope.leakage.scoring import ScoreStage, totals_in
 from leakscope.leakage.sequences import Members, Sequences, contexts, distinct, examples, gather
-from leakscope.leakage.tables import user_keys, write_occurrences, write_sequences, write_users
+from leakscope.leakage.tables import (
+    Speller,
+    user_keys,
+    write_occurrences,
+    write_sequences,
+    write_users,
+)
 from leakscope.leakage.trie import Trie
 from leakscope.models.interface import LanguageModel
-from leakscope.records.artifacts import digest_of, digest_of_file, private_directory, write_json
+from leakscope.records.artifacts import (
+    digest_of,
+    digest_of_file,
+    fresh_directory,
+    private_directory,
+    sweep,
+    write_json,
+)
 from leakscope.records.documents import Documents, LongArray
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.run import Metrics, RunManifest
+from leakscope.records.run import Metrics, RunManifest, open_run
 
 NO_PUBLIC = "no public model was given"
 
@@ -41,6 +55,8 @@ class ReportSettings:
     """Occurrences listed with each sequence."""
     context_words: int = 32
     """Words of each listed context."""
+    full_perplexity: bool = False
+    """Measure the training perplexity on every word, at the cost of the full softmax."""
 
     def __post_init__(self) -> None:
         if self.top_k < 1:
@@ -61,7 +77,8 @@ class Subject:
     load: Callable[[], LanguageModel]
     """Brings the model, reading the corpus's lexicon; called once in every worker."""
     figures: dict[str, Any]
-    """Perplexities and accuracies known already, by their names in `Metrics`."""
+    """Perplexities and accuracies known already, by their names in `Metrics`, and `reasons` for
+    those that are missing."""
 
 
 def audit(
@@ -72,18 +89,20 @@ def audit(
     *,
     workers: int = 1,
     threads: int = 1,
+    page: Callable[[Path], object] | None = None,
     progress: Progress = silent,
 ) -> Metrics:
-    """Write the run directory `out` (without its page). The same call resumes a killed run."""
+    """Write the run directory `out`, its page by `page`. The same call resumes a killed run."""
     work = _claim(out)
     identity = {
         "model": subject.digest,
         "lexicon": corpus.manifest.lexicon_digest,
         "top_k": settings.top_k,
+        "full": settings.full_perplexity,
         "leakscope": version("leakscope"),
     }
     keys = [digest_of({**identity, "shard": digest_of_file(shard.path)}) for shard in corpus.shards]
-    stage = ScoreStage(corpus.path, subject.load, settings.top_k)
+    stage = ScoreStage(corpus.path, subject.load, settings.top_k, settings.full_perplexity)
     parts = map_shards(stage, keys, work, workers=workers, progress=progress)
 
     progress("collect", 0, 1)
@@ -95,14 +114,19 @@ def audit(
     sequences = distinct(members, count(trie, streams, threads))
     progress("count", 1, 1, f"{len(sequences)} sequences")
 
-    metrics = measure(
-        members,
-        sequences,
-        corpus,
-        settings,
-        subject.figures,
-        sum(near_ties_in(part) for part in parts),
-    )
+    totals = [totals_in(part) for part in parts]
+    figures = dict(subject.figures)
+    if settings.full_perplexity:
+        mean = sum(each.log_prob for each in totals) / corpus.manifest.train.words
+        figures["train_perplexity"] = math.exp(-mean)
+        figures["train_perplexity_low"] = figures["train_perplexity_high"] = None
+        exact = "the training perplexity was measured on every word"
+        known = figures.get("reasons", {})
+        figures["reasons"] = known | dict.fromkeys(
+            ("train_perplexity_low", "train_perplexity_high"), exact
+        )
+    near_ties = sum(each.near_ties for each in totals)
+    metrics = measure(members, sequences, corpus, settings, figures, near_ties)
     listed = (
         np.ones(len(sequences), np.bool_)
         if settings.user_threshold is None
@@ -112,7 +136,7 @@ def audit(
     revealed, names = None, None
     if settings.reveal:
         found = contexts(members, chosen, corpus.documents(), settings.context_words)
-        revealed = (corpus.lexicon, trie, found)
+        revealed = Speller(corpus.lexicon, trie, found)
         names = user_keys(shard.user_keys() for shard in corpus.shards)
     progress("write", 0, 1)
     write_sequences(out / "sequences.parquet", members, sequences, chosen, listed, revealed)
@@ -120,7 +144,9 @@ def audit(
     write_users(out / "users.parquet", members, sequences, (sizes.documents, sizes.words), names)
     write_json(out / "metrics.json", metrics)
     write_json(out / "manifest.json", _manifest(subject, corpus, settings))
-    shutil.rmtree(work)
+    if page is not None:
+        page(out)
+    shutil.rmtree(work)  # last: as long as it is there, the run can be taken up again
     progress("write", 1, 1)
     return metrics
 
@@ -140,7 +166,7 @@ def measure(
     reasons = {"leakage_epsilon": NO_PUBLIC, "curated": NO_PUBLIC}
     for name in Metrics.model_fields:
         if name in _FIGURES and figures.get(name) is None:
-            reasons[name] = figures.get("reason", "not measured")
+            reasons[name] = figures.get("reasons", {}).get(name, "not measured")
     if not unique.any():
         reasons["longest_unique"] = "there are no unique sequences"
     owners = members.users[unique[sequences.of_member]]
@@ -198,10 +224,20 @@ class _Sizes:
 def _claim(out: Path) -> Path:
     """Take `out` for a run: fresh, or one that was killed on its way."""
     work = out / ".work"
-    if out.exists() and not work.is_dir() and (not out.is_dir() or any(out.iterdir())):
-        raise LeakscopeError(f"{out} already exists; choose another --out or remove it first.")
-    private_directory(out)
+    if work.is_dir():
+        sweep(out)  # half a table of a revealed run must not outlive it
+        for name in ("sequences", "occurrences", "users"):
+            (out / f"{name}.parquet").unlink(missing_ok=True)
+    else:
+        fresh_directory(out)
     return private_directory(work)
+
+
+def is_same_run(out: Path, subject: Subject, corpus: Corpus, settings: ReportSettings) -> bool:
+    """Whether `out` is the finished run of just this model, corpus and settings."""
+    if not (out / "manifest.json").exists() or (out / ".work").is_dir():
+        return False
+    return open_run(out)[0] == _manifest(subject, corpus, settings)
 
 
 def _manifest(subject: Subject, corpus: Corpus, settings: ReportSettings) -> RunManifest:

@@ -8,6 +8,7 @@ within a part, so counts of parts add up.
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from queue import Empty, SimpleQueue
 
 import numba
 import numpy as np
@@ -48,21 +49,30 @@ class Counter:
 
 
 def count(trie: Trie, parts: Iterable[Iterable[Documents]], threads: int = 1) -> Counts:
-    """Counts over `parts`, each a stream of whole users (a shard); parts run in parallel."""
+    """Counts over `parts`, each a stream of whole users (a shard); parts run in parallel.
 
-    def count_part(stream: Iterable[Documents]) -> Counts:
+    A thread takes one part after another into the same counter: users never come back.
+    """
+    waiting = SimpleQueue[Iterable[Documents]]()
+    for part in parts:
+        waiting.put(part)
+
+    def count_some(_: int) -> Counts:
         counter = Counter(trie)
-        for documents in stream:
-            counter.add(documents)
-        return counter.counts()
+        while True:
+            try:
+                part = waiting.get_nowait()
+            except Empty:
+                return counter.counts()
+            for documents in part:
+                counter.add(documents)
 
-    total = np.zeros(trie.nodes, np.int64)
-    users = np.zeros(trie.nodes, np.int32)
     with ThreadPoolExecutor(threads) as pool:
-        for found in pool.map(count_part, parts):
-            total += found.total
-            users += found.users
-    return Counts(total, users)
+        found = list(pool.map(count_some, range(threads)))
+    for other in found[1:]:
+        np.add(found[0].total, other.total, out=found[0].total)
+        np.add(found[0].users, other.users, out=found[0].users)
+    return found[0]
 
 
 @numba.njit(cache=True, nogil=True)

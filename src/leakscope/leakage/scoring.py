@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -37,29 +38,45 @@ class ScoreStage:
     corpus: Path
     load: Callable[[], LanguageModel]
     top_k: int
+    full: bool = False
+    """Ask for every word's probability, which costs the full softmax."""
     name: str = "score"
 
     def start(self) -> Work:
         """Load the model."""
         model, shards = self.load(), Corpus.open(self.corpus).shards
-        return lambda index, target: score_shard(model, shards[index], self.top_k, target)
+        return lambda index, target: score_shard(
+            model, shards[index], self.top_k, target, full=self.full
+        )
 
 
-def score_shard(model: LanguageModel, shard: Shard, top_k: int, target: Path) -> None:
-    """Write the occurrences of one shard; the file's metadata counts the near ties."""
-    near_ties = 0
+def score_shard(
+    model: LanguageModel, shard: Shard, top_k: int, target: Path, *, full: bool = False
+) -> None:
+    """Write the occurrences of one shard; the file's metadata has its `ShardTotals`."""
+    near_ties, log_prob = 0, 0.0
     with parquet_sink(target, _SCHEMA) as writer:
         for documents in shard.documents(texts=getattr(model, "needs_text", False)):
             for piece in documents.pieces(PIECE_WORDS):
-                scores = model.score(piece, top_k=top_k)
+                scores = model.score(piece, top_k=top_k, every_probability=full)
                 near_ties += int(scores.near_tie.sum())
+                log_prob += float(scores.log_prob.sum(dtype=np.float64))
                 writer.write_batch(_to_arrow(collect(piece, scores, top_k)))
-        writer.add_key_value_metadata({"near_ties": str(near_ties)})
+        writer.add_key_value_metadata({"near_ties": str(near_ties), "log_prob": repr(log_prob)})
 
 
-def near_ties_in(path: Path) -> int:
-    """How many decisions of the shard were near ties."""
-    return int(open_parquet(path).metadata.metadata[b"near_ties"])
+class ShardTotals(NamedTuple):
+    """Sums over all words of a shard, correct or not."""
+
+    near_ties: int
+    log_prob: float
+    """NaN unless every word's probability was asked for."""
+
+
+def totals_in(path: Path) -> ShardTotals:
+    """The totals of a scored shard."""
+    known = open_parquet(path).metadata.metadata
+    return ShardTotals(int(known[b"near_ties"]), float(known[b"log_prob"]))
 
 
 def read_occurrences(path: Path) -> Iterator[Occurrences]:

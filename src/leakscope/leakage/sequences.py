@@ -72,6 +72,8 @@ class Sequences:
     """[s] every occurrence was copied from its context."""
     near_tie: BoolArray
     """[s] some occurrence hung on a near tie."""
+    lowest: FloatArray
+    """[s] the smallest perplexity of its occurrences."""
     of_member: IntArray
     """[o] the sequence of each occurrence."""
 
@@ -95,6 +97,8 @@ def distinct(members: Members, counts: Counts) -> Sequences:
     lengths[members.nodes] = members.lengths
     copies = np.bincount(members.nodes, weights=members.copied, minlength=size)
     ties = np.bincount(members.nodes, weights=members.near_tie, minlength=size)
+    lowest = np.full(size, np.inf, np.float32)
+    np.minimum.at(lowest, members.nodes, members.perplexities)
     keys = (present, -total[present], -lengths[present], counts.users[present])
     nodes = present[np.lexsort(keys)]
     row = np.zeros(size, np.int32)
@@ -108,6 +112,7 @@ def distinct(members: Members, counts: Counts) -> Sequences:
         users_in_d=counts.users[nodes],
         copied=copies[nodes] == total[nodes],
         near_tie=ties[nodes] > 0,
+        lowest=lowest[nodes],
         of_member=row[members.nodes],
     )
 

@@ -11,10 +11,31 @@ from leakscope.leakage.scoring import read_occurrences
 from leakscope.leakage.sequences import Contexts, Examples, Members, Sequences
 from leakscope.leakage.trie import Trie
 from leakscope.records.artifacts import parquet_sink, write_parquet
-from leakscope.records.documents import BoolArray, LongArray
+from leakscope.records.documents import BoolArray, IntArray, LongArray
 from leakscope.records.run import OCCURRENCES, SEQUENCES, USERS
 
 ROWS = 50_000  # written at a time, which bounds the memory for spelled-out words
+
+
+class Speller:
+    """Spells ids out in words, many at a time."""
+
+    def __init__(self, lexicon: Lexicon, trie: Trie, contexts: Contexts) -> None:
+        self._words = pa.array(lexicon.words, pa.string())
+        self._trie = trie
+        self._contexts = contexts
+
+    def sequences(self, nodes: IntArray) -> pa.ListArray:
+        """The words of the nodes' sequences."""
+        return self._lists(*self._trie.sequences(nodes))
+
+    def contexts(self, low: int, high: int) -> pa.ListArray:
+        """The words of the contexts of examples `low` to `high`."""
+        offsets = self._contexts.offsets[low : high + 1]
+        return self._lists(offsets - offsets[0], self._contexts.ids[offsets[0] : offsets[-1]])
+
+    def _lists(self, offsets: LongArray, ids: IntArray) -> pa.ListArray:
+        return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), self._words.take(ids))
 
 
 def write_sequences(
@@ -23,7 +44,7 @@ def write_sequences(
     sequences: Sequences,
     chosen: Examples,
     listed: BoolArray,
-    revealed: tuple[Lexicon, Trie, Contexts] | None,
+    revealed: "Speller | None",
 ) -> None:
     """One row for each sequence that is `listed` [s]; words only if they are `revealed`."""
     with parquet_sink(path, SEQUENCES) as writer:
@@ -43,19 +64,16 @@ def write_sequences(
                 "contexts": pa.nulls(len(rows), SEQUENCES.field("contexts").type),
                 "context_lengths": _lists(offsets, members.starts[examples]),
                 "perplexities": _lists(offsets, members.perplexities[examples]),
+                "lowest_perplexity": sequences.lowest[rows],
                 "public_perplexities": pa.nulls(len(rows), pa.list_(pa.float32())),
                 "ratio": pa.nulls(len(rows), pa.float32()),
                 "copied_from_context": sequences.copied[rows],
                 "near_tie": sequences.near_tie[rows],
             }
             if revealed is not None:
-                lexicon, trie, contexts = revealed
-                columns["sequence"] = pa.array(
-                    [_spell(lexicon, trie, int(node)) for node in sequences.nodes[rows]],
-                    SEQUENCES.field("sequence").type,
-                )
-                words = _spelled_contexts(lexicon, contexts, int(begins), int(ends))
-                columns["contexts"] = pa.ListArray.from_arrays(offsets, words)
+                columns["sequence"] = revealed.sequences(sequences.nodes[rows])
+                spelled = revealed.contexts(int(begins), int(ends))
+                columns["contexts"] = pa.ListArray.from_arrays(offsets, spelled)
             table = pa.table(
                 [pa.array(columns[name]) for name in SEQUENCES.names], schema=SEQUENCES
             )
@@ -124,18 +142,6 @@ def write_users(
 
 def _lists(offsets: pa.Array, values: np.ndarray[tuple[int], np.dtype[np.generic]]) -> pa.ListArray:
     return pa.ListArray.from_arrays(offsets, pa.array(values))
-
-
-def _spell(lexicon: Lexicon, trie: Trie, node: int) -> list[str]:
-    return [lexicon.words[id] for id in trie.sequence(node)]
-
-
-def _spelled_contexts(lexicon: Lexicon, contexts: Contexts, low: int, high: int) -> pa.ListArray:
-    """The contexts of examples `low` to `high` in words."""
-    offsets = contexts.offsets[low : high + 1]
-    ids = contexts.ids[offsets[0] : offsets[-1]]
-    words = pa.array([lexicon.words[id] for id in ids.tolist()], pa.string())
-    return pa.ListArray.from_arrays(pa.array(offsets - offsets[0], pa.int32()), words)
 
 
 def user_keys(shards: Iterable[dict[int, str]]) -> dict[int, str]:

@@ -58,6 +58,11 @@ class Trie:
             node = int(self.parents[node])
         return found[::-1]
 
+    def sequences(self, nodes: IntArray) -> tuple[LongArray, IntArray]:
+        """The words of many nodes: node i has ids[offsets[i] : offsets[i + 1]]."""
+        offsets, ids = _spell(nodes, self.parents, self.words)
+        return offsets, ids
+
     def _reserve(self, more: int) -> None:
         """Make room for `more` nodes at most; the edge table stays at most half full."""
         need = self.nodes + more
@@ -121,3 +126,22 @@ def _rehash(keys, children, new_keys, new_children):  # type: ignore[no-untyped-
                 slot = (slot + 1) & mask
             new_keys[slot] = keys[i]
             new_children[slot] = children[i]
+
+
+@numba.njit(cache=True, nogil=True)
+def _spell(nodes, parents, words):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    offsets = np.zeros(len(nodes) + 1, np.int64)
+    for i in range(len(nodes)):
+        node, depth = nodes[i], 0
+        while node:
+            node = parents[node]
+            depth += 1
+        offsets[i + 1] = offsets[i] + depth
+    ids = np.empty(offsets[-1], np.int32)
+    for i in range(len(nodes)):
+        node, place = nodes[i], offsets[i + 1] - 1
+        while node:
+            ids[place] = words[node]
+            node = parents[node]
+            place -= 1
+    return offsets, ids

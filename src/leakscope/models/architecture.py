@@ -20,7 +20,7 @@ class Architecture:
     dropout: float = 0.0
     """On inputs and outputs (recurrent) or on every residual branch (transformer)."""
     heads: int = 1
-    context: int = 512
+    context: int = 256
     """Longest input of a transformer, in words; recurrent networks have no limit."""
 
     def __post_init__(self) -> None:

@@ -51,5 +51,12 @@ def evaluate(
     variance = products[0] - 2 * mean * products[1] + mean**2 * products[2]
     spread = math.sqrt(max(variance, 0.0) * count / max(count - 1, 1)) / words
     accuracy = {k: found / int(words) for k, found in hits.items()}
-    ends = (math.exp(mean - 1.96 * spread), math.exp(mean + 1.96 * spread))
-    return Evaluation(int(words), math.exp(mean), *ends, accuracy)
+    if count < 2:  # one document says nothing of how documents vary
+        return Evaluation(int(words), _exp(mean), None, None, accuracy)
+    ends = (_exp(mean - 1.96 * spread), _exp(mean + 1.96 * spread))
+    return Evaluation(int(words), _exp(mean), *ends, accuracy)
+
+
+def _exp(value: float) -> float | None:
+    """A perplexity; None where it is beyond any float."""
+    return math.exp(value) if value < 700 else None

@@ -12,9 +12,12 @@ import torch
 from torch import Tensor
 
 FIRST_BLOCK, BLOCK = 512, 2048
-NOISE = 2e-5
-"""Logits that differ by less than this times (1 + |logit|) may swap when the batch changes;
-measured on trained models in docs/experiments.md."""
+"""Entries in the first block, which most misses do not survive, and in all others."""
+TILE_CPU, TILE_GPU = 1024, 16_384
+"""Positions at a time: a block of logits stays in the cache, or fills the device."""
+NOISE = 5e-5
+"""Logits that differ by less than this times (1 + |logit|) may swap when the batch changes: ten
+times what was measured on trained recurrent networks (docs/experiments.md)."""
 EXACT_NOISE = 1e-12
 """The same for float64."""
 
@@ -33,55 +36,91 @@ class Ranked:
     """[m] bool: some entry is within noise of the label, and the rank below k depends on it."""
 
 
-def _slack(label_logits: Tensor) -> Tensor:
-    return NOISE * (1 + label_logits.abs())
+def _slack(label_logits: Tensor, noise: float) -> Tensor:
+    return noise * (1 + label_logits.abs())
 
 
-def rank_early(hidden: Tensor, weight: Tensor, bias: Tensor, labels: Tensor, k: int) -> Ranked:
+def rank_early(
+    hidden: Tensor, weight: Tensor, bias: Tensor, labels: Tensor, k: int, noise: float = NOISE
+) -> Ranked:
     """Ranks below k of `labels` [m] given `hidden` [m, h]; log-probabilities for those alone."""
-    m, entries = len(labels), len(weight)
+    rows = TILE_CPU if hidden.device.type == "cpu" else TILE_GPU
+    tiles = range(0, len(labels), rows)
+    if len(tiles) == 1:
+        return _rank_tile(hidden, weight, bias, labels, k, noise)
+    done = [
+        _rank_tile(hidden[t : t + rows], weight, bias, labels[t : t + rows], k, noise)
+        for t in tiles
+    ]
+    if not done:
+        return _rank_tile(hidden, weight, bias, labels, k, noise)
+    return Ranked(
+        torch.cat([tile.rank for tile in done]),
+        torch.cat([tile.log_prob for tile in done]),
+        torch.cat([tile.top_log_prob for tile in done]),
+        torch.cat([tile.near_tie for tile in done]),
+    )
+
+
+def _rank_tile(
+    hidden: Tensor, weight: Tensor, bias: Tensor, labels: Tensor, k: int, noise: float
+) -> Ranked:
+    """`rank_early` for as many rows as keep a block of logits in the cache."""
+    entries = len(weight)
     label_logits = torch.linalg.vecdot(hidden, weight[labels]) + bias[labels]
-    slack = _slack(label_logits)
-    high, low = label_logits + slack, label_logits - slack
-    beaten = torch.zeros(m, dtype=torch.int32, device=hidden.device)
+    slack = _slack(label_logits, noise)
+    beaten = torch.zeros(len(labels), dtype=torch.int32, device=hidden.device)
     close = torch.zeros_like(beaten)
-    total = label_logits.clone()  # running log-sum-exp, the label's own term first
-    top = label_logits.clone()
-    alive = torch.arange(m, device=hidden.device)
+    # Log-sum-exp on the way: `total` is the sum of exp(logit - top), the label's own term first.
+    top, total = label_logits.clone(), torch.ones_like(label_logits)
+    alive = torch.arange(len(labels), device=hidden.device)
     start = 0
     while start < entries and len(alive):
         stop = min(entries, start + (BLOCK if start else FIRST_BLOCK))
-        logits = torch.addmm(bias[start:stop], hidden[alive], weight[start:stop].T)
+        logits = torch.addmm(bias[start:stop], hidden, weight[start:stop].T)
         # The label's logit computed twice may differ in the last bit: it never meets itself.
         own = labels[alive] - start
         inside = ((own >= 0) & (own < stop - start)).nonzero().squeeze(1)
         logits[inside, own[inside]] = -torch.inf
-        above = (logits > high[alive, None]).sum(1, dtype=torch.int32)
-        beaten[alive] += above
-        close[alive] += (logits >= low[alive, None]).sum(1, dtype=torch.int32) - above
+        best = logits.amax(1)
+        low, high = (label_logits - slack)[alive], (label_logits + slack)[alive]
+        if k == 1:  # whether anything beats the label is all that matters
+            beaten[alive] += best > high
+            close[alive] += (best >= low) & (best <= high)
+        else:
+            rivals = (best >= low).nonzero().squeeze(1)
+            some = logits[rivals]
+            above = (some > high[rivals, None]).sum(1, dtype=torch.int32)
+            beaten[alive[rivals]] += above
+            reach = (some >= low[rivals, None]).sum(1, dtype=torch.int32)
+            close[alive[rivals]] += reach - above
         stays = (beaten[alive] < k).nonzero().squeeze(1)
         if len(stays) < len(alive):
-            alive, logits = alive[stays], logits[stays]
-        total[alive] = torch.logaddexp(total[alive], torch.logsumexp(logits, 1))
-        top[alive] = torch.maximum(top[alive], logits.amax(1))
+            alive, logits, hidden, best = alive[stays], logits[stays], hidden[stays], best[stays]
+        peak = torch.maximum(top[alive], best)
+        sums = logits.sub_(peak[:, None]).exp_().sum(1)
+        total[alive] = total[alive] * torch.exp(top[alive] - peak) + sums
+        top[alive] = peak
         start = stop
     hit = beaten < k
     nan = torch.full_like(label_logits, torch.nan)
     return Ranked(
         beaten.clamp(max=k),
-        torch.where(hit, label_logits - total, nan),
-        torch.where(hit, top - total, nan),
+        torch.where(hit, label_logits - top - total.log(), nan),
+        torch.where(hit, -total.log(), nan),
         hit & (close > 0),
     )
 
 
-def rank_full(hidden: Tensor, weight: Tensor, bias: Tensor, labels: Tensor, k: int) -> Ranked:
+def rank_full(
+    hidden: Tensor, weight: Tensor, bias: Tensor, labels: Tensor, k: int, noise: float = NOISE
+) -> Ranked:
     """The same for every position, by the full log-softmax."""
     logits = torch.addmm(bias, hidden, weight.T)
     label_logits = logits.gather(1, labels[:, None]).squeeze(1)
     total = torch.logsumexp(logits, 1)
     top = logits.amax(1)
-    slack = _slack(label_logits)
+    slack = _slack(label_logits, noise)
     logits.scatter_(1, labels[:, None], -torch.inf)
     above = (logits > (label_logits + slack)[:, None]).sum(1, dtype=torch.int32)
     close = (logits >= (label_logits - slack)[:, None]).sum(1, dtype=torch.int32) - above

@@ -90,8 +90,11 @@ def load_config(path: Path) -> ModelConfig:
     return config
 
 
-def load_model(path: Path) -> WordModel:
-    """Load a model directory, checking that its parts belong together."""
+def load_model(path: Path, device: str = "cpu") -> WordModel:
+    """Load a model directory to a device ("auto": a GPU if there is one), checking that its parts
+    belong together.
+    """
+    where = choose_device(device)
     config = load_config(path)
     try:
         words = TypeAdapter(list[str]).validate_json((path / "vocabulary.json").read_bytes())
@@ -111,7 +114,19 @@ def load_model(path: Path) -> WordModel:
         if not bool(torch.isfinite(tensor).all()):
             raise LeakscopeError(f"The weights in {path} are not finite: {name} has NaN or inf.")
     network.load_state_dict(tensors)
-    return WordModel(network.eval().requires_grad_(False), words)
+    return WordModel(network.eval().requires_grad_(False).to(where), words)
+
+
+def choose_device(name: str) -> torch.device:
+    """The device of this name, checked to be there."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError):
+        raise LeakscopeError(f"There is no device {name} here; try --device cpu.") from None
+    return device
 
 
 def architecture_record(architecture: Architecture) -> dict[str, Any]:

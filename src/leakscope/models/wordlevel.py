@@ -15,7 +15,7 @@ from torch import Tensor
 
 from leakscope.corpus.lexicon import Lexicon
 from leakscope.models.interface import Distribution
-from leakscope.models.networks import Network
+from leakscope.models.networks import Network, Reader
 from leakscope.models.output import Ranked, rank_early, rank_exact, rank_full
 from leakscope.records.documents import BoolArray, Documents, IntArray, LongArray, Scores
 
@@ -87,24 +87,38 @@ class WordModel:
 
     @torch.inference_mode()
     def score(self, documents: Documents, *, top_k: int, every_probability: bool = False) -> Scores:
-        """See `LanguageModel.score`. Decisions within float noise are settled one document at a
-        time in float64, so that neither batches nor threads nor shards can change them.
+        """See `LanguageModel.score`. Decisions within float noise are settled in float64, so that
+        neither batches nor threads nor shards can change them.
         """
         sheet = _Sheet(documents, self.entries(documents), top_k)
+        for places, hidden in self.states(documents):
+            self._rank(sheet, places, hidden, every_probability)
+        unsettled = sheet.unsettled()
+        if unsettled:
+            self.precise._settle(sheet, unsettled)
+        return sheet.scores()
+
+    def states(
+        self, documents: Documents, read: Reader | None = None
+    ) -> Iterator[tuple[LongArray, Tensor]]:
+        """(places [m] among all words, hidden states [m, h] that predict them), batch by batch;
+        every place comes once. Documents of like length are together. `read` is the network's
+        own fast reader unless given.
+        """
+        labels = self.entries(documents)
         everything = [
             window
             for index, length in enumerate(documents.lengths().tolist())
             for window in windows(index, length, self.network.context)
         ]
+        read = read or self.network.reader(len(labels))
         for batch in _batches(everything, self.batch_words):
-            for places, hidden in self._hidden(sheet, batch):
-                self._rank(sheet, places, hidden, every_probability)
-        unsettled = sheet.unsettled()
-        if unsettled:
-            precise = self.precise
-            for index in unsettled:
-                precise._settle(sheet, index)
-        return sheet.scores()
+            yield from self._hidden(documents, labels, batch, read)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.network.output.weight.device
 
     @property
     def precise(self) -> "WordModel":
@@ -117,29 +131,34 @@ class WordModel:
         known = {word: entry for entry, word in enumerate(self.vocabulary)}
         inputs = [self.mark, *(known.get(word, self.unknown) for word in prefix)]
         seen = inputs[first_input(len(prefix), self.network.context) :]
-        *_, last = self.network.chunks(torch.tensor([seen]))
-        log_probs = torch.log_softmax(self.network.output(last[0, -1]), 0)
+        *_, last = self.network.chunks(torch.tensor([seen], device=self.device))
+        log_probs = torch.log_softmax(self.network.output(last[0, -1]), 0).cpu()
         entries = [*self.vocabulary, UNKNOWN, MARK]
         return Distribution(entries, len(self.vocabulary), log_probs.numpy())
 
-    def _hidden(self, sheet: "_Sheet", batch: list[Window]) -> Iterator[tuple[LongArray, Tensor]]:
-        """(places [m] in the sheet, hidden states [m, h]) of the positions that a batch scores."""
+    def _hidden(
+        self, documents: Documents, labels: LongArray, batch: list[Window], read: Reader
+    ) -> Iterator[tuple[LongArray, Tensor]]:
+        """`states` of one batch of windows."""
         width = max(window.stop - window.first for window in batch)
         inputs = np.full((len(batch), width), self.unknown, np.int64)
         place = np.full((len(batch), width), -1, np.int64)
         for row, (document, first, start, stop) in enumerate(batch):
-            offset = int(sheet.documents.offsets[document])
-            said = sheet.labels[offset + max(first - 1, 0) : offset + stop - 1]
+            offset = int(documents.offsets[document])
+            said = labels[offset + max(first - 1, 0) : offset + stop - 1]
             inputs[row, stop - first - len(said) : stop - first] = said
             if first == 0:
                 inputs[row, 0] = self.mark
             place[row, start - first : stop - first] = np.arange(offset + start, offset + stop)
         done = 0
-        for states in self.network.chunks(torch.from_numpy(inputs)):
+        for states in read(torch.from_numpy(inputs).to(self.device)):
             here = place[:, done : done + states.shape[1]]
             rows, columns = np.nonzero(here >= 0)
             done += states.shape[1]
-            yield here[rows, columns], states[torch.from_numpy(rows), torch.from_numpy(columns)]
+            yield here[rows, columns], states[self._tensor(rows), self._tensor(columns)]
+
+    def _tensor(self, array: LongArray) -> Tensor:
+        return torch.from_numpy(array).to(self.device)
 
     def _rank(self, sheet: "_Sheet", places: LongArray, hidden: Tensor, every: bool) -> None:
         labels = sheet.labels[places]
@@ -148,38 +167,45 @@ class WordModel:
             for rows in torch.split(torch.arange(len(places)), FULL_ROWS):
                 part = labels[rows.numpy()]
                 ranked = rank_full(
-                    hidden[rows], output.weight, output.bias, torch.from_numpy(part), sheet.k
+                    hidden[rows],
+                    output.weight,
+                    output.bias,
+                    self._tensor(part),
+                    sheet.k,
+                    self.network.noise,
                 )
                 sheet.fill(places[rows.numpy()], ranked, part == self.unknown)
             return
         known = np.flatnonzero(labels != self.unknown)  # `<unk>` is never correct: nothing to ask
         ranked = rank_early(
-            hidden[torch.from_numpy(known)],
+            hidden if len(known) == len(labels) else hidden[self._tensor(known)],
             output.weight,
             output.bias,
-            torch.from_numpy(labels[known]),
+            self._tensor(labels[known]),
             sheet.k,
+            self.network.noise,
         )
         sheet.fill(places[known], ranked, np.zeros(len(known), np.bool_))
 
-    def _settle(self, sheet: "_Sheet", document: int) -> None:
-        """Decide the near ties of one document again, alone; self is the float64 model."""
-        network = self.network
-        length = len(sheet.documents.words_of(document))
-        for window in windows(document, length, network.context):
-            for places, hidden in self._hidden(sheet, [window]):
+    def _settle(self, sheet: "_Sheet", unsettled: list[int]) -> None:
+        """Decide the near ties of some documents again; self is the float64 model."""
+        output, lengths = self.network.output, sheet.documents.lengths()
+        again = [
+            window
+            for index in unsettled
+            for window in windows(index, int(lengths[index]), self.network.context)
+        ]
+        for batch in _batches(again, self.batch_words):
+            for places, hidden in self._hidden(
+                sheet.documents, sheet.labels, batch, self.network.chunks
+            ):
                 due = np.flatnonzero(sheet.near_tie[places])
-                if not len(due):
-                    continue
-                labels = torch.from_numpy(sheet.labels[places[due]])
-                ranked = rank_exact(
-                    hidden[torch.from_numpy(due)],
-                    network.output.weight,
-                    network.output.bias,
-                    labels,
-                    sheet.k,
-                )
-                sheet.settle(places[due], ranked)
+                for rows in np.split(due, range(FULL_ROWS, len(due), FULL_ROWS)):
+                    labels = self._tensor(sheet.labels[places[rows]])
+                    ranked = rank_exact(
+                        hidden[self._tensor(rows)], output.weight, output.bias, labels, sheet.k
+                    )
+                    sheet.settle(places[rows], ranked)
 
 
 def _batches(everything: list[Window], words: int) -> Iterator[list[Window]]:
@@ -206,16 +232,16 @@ class _Sheet:
 
     def fill(self, places: LongArray, ranked: Ranked, never: BoolArray) -> None:
         """Take answers; positions marked `never` cannot be correct whatever their rank."""
-        self._rank[places] = np.where(never, self.k, ranked.rank.numpy())
-        self._log_prob[places] = ranked.log_prob.numpy()
-        self._top[places] = ranked.top_log_prob.numpy()
-        self.near_tie[places] = ranked.near_tie.numpy() & ~never
+        self._rank[places] = np.where(never, self.k, ranked.rank.cpu().numpy())
+        self._log_prob[places] = ranked.log_prob.cpu().numpy()
+        self._top[places] = ranked.top_log_prob.cpu().numpy()
+        self.near_tie[places] = ranked.near_tie.cpu().numpy() & ~never
 
     def settle(self, places: LongArray, ranked: Ranked) -> None:
         """Take exact answers; the flag stays, since the deployed model may decide otherwise."""
-        self._rank[places] = ranked.rank.numpy()
-        self._log_prob[places] = ranked.log_prob.numpy()
-        self._top[places] = ranked.top_log_prob.numpy()
+        self._rank[places] = ranked.rank.cpu().numpy()
+        self._log_prob[places] = ranked.log_prob.cpu().numpy()
+        self._top[places] = ranked.top_log_prob.cpu().numpy()
 
     def unsettled(self) -> list[int]:
         """The documents with near ties."""

@@ -3,7 +3,8 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+import shutil
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,17 +25,33 @@ def private_directory(path: Path) -> Path:
     return path
 
 
-def fresh_directory(path: Path) -> Path:
-    """Make `path`, which must not hold anything yet."""
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise LeakscopeError(f"{path} already exists; choose another --out or remove it first.")
+def fresh_directory(path: Path, leftovers: Collection[str] = ()) -> Path:
+    """Make `path`, which must not hold anything yet; `leftovers` of an interrupted attempt, and
+    half-written files, are removed.
+    """
+    if path.is_dir():
+        sweep(path)
+    elif path.exists():
+        raise already(path)
+    left = {entry.name for entry in path.iterdir()} if path.is_dir() else set()
+    if not left <= set(leftovers):
+        raise already(path)
+    for name in left:
+        entry = path / name
+        shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
     return private_directory(path)
+
+
+def already(path: Path) -> LeakscopeError:
+    """The error for an output that would overwrite something."""
+    return LeakscopeError(f"{path} already exists; choose another --out or remove it first.")
 
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
     """A temporary path beside `path` that becomes `path` when the block ends well, 0600."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    partial.touch(mode=0o600)
     try:
         yield partial
         partial.chmod(0o600)
@@ -43,6 +60,12 @@ def whole_file(path: Path) -> Iterator[Path]:
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def sweep(folder: Path) -> None:
+    """Remove what a killed process left half-written in `folder`."""
+    for partial in folder.glob(".*.partial"):
+        partial.unlink()
 
 
 def write_text(path: Path, text: str) -> None:

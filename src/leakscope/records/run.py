@@ -23,6 +23,7 @@ SEQUENCES = pa.schema(
         ("contexts", pa.list_(pa.list_(pa.string()))),
         ("context_lengths", pa.list_(pa.int32())),
         ("perplexities", pa.list_(pa.float32())),
+        ("lowest_perplexity", pa.float32()),
         ("public_perplexities", pa.list_(pa.float32())),
         ("ratio", pa.float32()),
         ("copied_from_context", pa.bool_()),
@@ -30,7 +31,8 @@ SEQUENCES = pa.schema(
     ]
 )
 """`sequence` and `contexts` are null in a redacted run. The lists are aligned and hold at most
-the run's `contexts` setting, shortest context first; `occurrences.parquet` has them all."""
+the run's `contexts` setting, shortest context first; `occurrences.parquet` has them all, and
+`lowest_perplexity` is over them all."""
 
 OCCURRENCES = pa.schema(
     [

@@ -59,16 +59,15 @@ def load_runs(paths: list[Path], *, allow_mixed: bool = False) -> list[ComparedR
         raise LeakscopeError("There is no run to compare; name at least one run directory.")
     opened = [(path, *open_run(path)) for path in found]
     names = [manifest.name for _, manifest, _ in opened]
+    tails = _tails([path.resolve() for path, _, _ in opened])
     runs = [
         ComparedRun(
             path,
-            manifest.name
-            if names.count(manifest.name) == 1
-            else f"{manifest.name} ({path.resolve().name})",
+            manifest.name if names.count(manifest.name) == 1 else f"{manifest.name} ({tail})",
             manifest,
             metrics,
         )
-        for path, manifest, metrics in opened
+        for (path, manifest, metrics), tail in zip(opened, tails, strict=True)
     ]
     if not allow_mixed and (problems := differences(runs)):
         raise LeakscopeError(
@@ -154,7 +153,7 @@ def missing(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def write_comparison(runs: Sequence[ComparedRun], out: Path) -> Path:
     """Write `compare.html` and `compare.json` into `out`; gives the page's path."""
-    private_directory(out)
+    _folder(out)
     rows, snapshots, warnings = compare_rows(runs), is_snapshots(runs), differences(runs)
     plain = {"runs": rows, "snapshots": snapshots, "warnings": warnings}
     write_json(out / "compare.json", plain)
@@ -246,3 +245,17 @@ def _runs_at(path: Path) -> list[Path]:
     if not below:
         raise LeakscopeError(f"{path} is no run and holds none; make one by leakscope report.")
     return below
+
+
+def _tails(paths: list[Path]) -> list[str]:
+    """The shortest ends of the paths that tell them apart."""
+    for depth in range(1, max(len(path.parts) for path in paths) + 1):
+        tails = [str(Path(*path.parts[-depth:])) for path in paths]
+        if len(set(tails)) == len(set(paths)):
+            break
+    return tails
+
+
+def _folder(out: Path) -> Path:
+    """`out`, made private if it is new; a folder of the user's stays as it is."""
+    return out if out.is_dir() else private_directory(out)

@@ -95,18 +95,14 @@ def unique_perplexities(run: Path, expected: int) -> npt.NDArray[np.float64]:
     """[u] the smallest perplexity of each unique sequence; reads no further than those."""
     found: list[npt.NDArray[np.float64]] = []
     seen = 0
-    path = run / "sequences.parquet"
-    for batch in _batches(path, ["users_in_d", "perplexities"], BATCH * 4):
+    for batch in _batches(
+        run / "sequences.parquet", ["users_in_d", "lowest_perplexity"], BATCH * 4
+    ):
         if seen >= expected:
             break
         unique = batch.column("users_in_d").to_numpy() == 1
         seen += int(unique.sum())
-        lists = batch.column("perplexities").filter(pa.array(unique))
-        sizes = lists.value_lengths().fill_null(0).to_numpy()
-        begins = np.concatenate([[0], np.cumsum(sizes[sizes > 0])[:-1]]).astype(np.int64)
-        if sizes.any():
-            numbers = lists.flatten().to_numpy().astype(np.float64)
-            found.append(np.minimum.reduceat(numbers, begins))
+        found.append(batch.column("lowest_perplexity").to_numpy()[unique].astype(np.float64))
     if seen != expected:
         raise LeakscopeError(
             f"{run} has {seen} unique sequences in its table but {expected} in metrics.json; "
@@ -142,7 +138,7 @@ def most_exposed(run: Path, limit: int, *, revealed: bool) -> list[UserRow]:
 
 _NUMBERS = [
     "length", "total_in_s", "users_in_s", "total_in_d", "users_in_d", "context_lengths",
-    "perplexities", "ratio", "copied_from_context", "near_tie",
+    "perplexities", "lowest_perplexity", "ratio", "copied_from_context", "near_tie",
 ]  # fmt: skip
 _USER_COLUMNS = [
     "user", "user_key", "documents", "words", "unique_sequences", "longest_unique",
@@ -169,7 +165,7 @@ def _sequence_row(record: dict[str, Any], revealed: bool) -> SequenceRow:
         total_in_d=record["total_in_d"],
         users_in_d=record["users_in_d"],
         shortest_context=min(record["context_lengths"] or [], default=None),
-        perplexity=min(record["perplexities"] or [], default=None),
+        perplexity=record["lowest_perplexity"],
         ratio=record["ratio"],
         copied=bool(record["copied_from_context"]),
         near_tie=bool(record["near_tie"]),

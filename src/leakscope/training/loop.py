@@ -26,7 +26,14 @@ from leakscope.models.storage import (
     save_model,
 )
 from leakscope.models.wordlevel import WordModel
-from leakscope.records.artifacts import digest_of, digest_of_file, private_directory, write_parquet
+from leakscope.records.artifacts import (
+    already,
+    digest_of,
+    digest_of_file,
+    fresh_directory,
+    private_directory,
+    write_parquet,
+)
 from leakscope.records.documents import Documents
 from leakscope.records.errors import LeakscopeError
 from leakscope.training.batches import Batch, TrainingText, epoch_order
@@ -101,7 +108,9 @@ class _Run:
         self.corpus, self.out, self.settings = corpus, out, settings
         self.identity, self.started_from = identity, started_from
         self.progress, self.clock = progress, clock
-        vocabulary = list(corpus.lexicon.words[: settings.vocabulary])
+        # Words that only validation documents have cannot be learned and stay unknown.
+        trained = int(np.count_nonzero(corpus.lexicon.counts[: settings.vocabulary]))
+        vocabulary = list(corpus.lexicon.words[:trained])
         self.generator = torch.Generator().manual_seed(settings.seed)
         network = make_network(settings.architecture, len(vocabulary) + 2, self.generator)
         if warm_start is not None:
@@ -112,7 +121,7 @@ class _Run:
         self.text = TrainingText(
             self.model.entries(documents), documents.offsets, self.model.mark, settings.max_words
         )
-        self.optimizer = _optimizer(network, settings)
+        self.optimizer = make_optimizer(network, settings)
         self.epoch = self.step = self.total_steps = self.words = 0
         self.loss = self.seconds = 0.0
         self.history: list[dict[str, Any]] = []
@@ -155,12 +164,9 @@ class _Run:
         begin = self.clock()
         # Dropout is a function of the seed and the step, so nothing of it needs to be saved.
         self.generator.manual_seed(self.settings.seed * 1_000_003 + self.total_steps)
-        loss = training_loss(self.model.network, batch, self.generator)
-        self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(self.model.network.parameters(), self.settings.clip)
-        self.optimizer.step()
-        value = float(loss.detach())
+        value = take_step(
+            self.model.network, self.optimizer, batch, self.generator, self.settings.clip
+        )
         if not np.isfinite(value):
             raise LeakscopeError(
                 f"The loss became {value} at step {self.total_steps + 1}; lower --learning-rate."
@@ -241,7 +247,28 @@ class _Run:
         )
 
 
-def _optimizer(network: Network, settings: TrainSettings) -> torch.optim.Optimizer:
+def take_step(
+    network: Network,
+    optimizer: torch.optim.Optimizer,
+    batch: Batch,
+    generator: torch.Generator | None,
+    clip: float,
+) -> float:
+    """One step of the optimizer; the loss before it."""
+    loss = training_loss(network, batch, generator)
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()  # type: ignore[no-untyped-call]
+    gradients = [weight.grad for weight in network.parameters() if weight.grad is not None]
+    norm = float(torch.nn.utils.get_total_norm(gradients))
+    if norm > clip:  # the usual function sweeps over all gradients even when nothing is clipped
+        for gradient in gradients:
+            gradient.mul_(clip / norm)
+    optimizer.step()
+    return float(loss.detach())
+
+
+def make_optimizer(network: Network, settings: TrainSettings) -> torch.optim.Optimizer:
+    """The optimizer that the settings name, in its fastest form."""
     if settings.optimizer == "adamax":
         return torch.optim.Adamax(network.parameters(), lr=settings.learning_rate)
     return torch.optim.Adam(network.parameters(), lr=settings.learning_rate, fused=True)
@@ -250,12 +277,11 @@ def _optimizer(network: Network, settings: TrainSettings) -> torch.optim.Optimiz
 def _claim(out: Path, identity: str) -> Checkpoint | None:
     """Take `out` for a training: fresh, or an unfinished one with the same settings."""
     state = find_checkpoint(out, identity)
+    if state is None and (out / "config.json").exists():
+        raise already(out)
     if state is None:
-        left = [] if not out.exists() else [entry.name for entry in out.iterdir()]
         # Killed before its first checkpoint, a training leaves at most these behind.
-        if not set(left) <= {"checkpoints"}:
-            raise LeakscopeError(f"{out} already exists; choose another --out or remove it first.")
-        private_directory(out)
+        fresh_directory(out, ("checkpoints", "snapshots", "history.parquet"))
     return state
 
 

@@ -43,17 +43,19 @@ class _OutputLoss(torch.autograd.Function):
             odds = logits.sub_(top).exp_()
             total = odds.sum(1, keepdim=True)
             loss += (total.log() + top - own).sum()
-            # d loss / d logits: the probabilities, less one at the label.
-            errors = odds.div_(total).scatter_add_(1, label, torch.full_like(top, -1.0))
+            # d loss / d logits: the probabilities, less one at the label, over the count.
+            share = torch.full_like(top, -1.0 / len(hidden))
+            errors = odds.div_(total * len(hidden)).scatter_add_(1, label, share)
             torch.mm(errors, weight, out=to_hidden[rows])
             to_weight.addmm_(errors.T, here)
             to_bias += errors.sum(0)
-        ctx.save_for_backward(to_hidden, to_weight, to_bias)
-        ctx.count = len(hidden)
+        ctx.gradients = (to_hidden, to_weight, to_bias)
         return loss / len(hidden)
 
     @staticmethod
     def backward(ctx: Any, *outer: Tensor) -> tuple[Tensor | None, ...]:
-        scale = outer[0] / ctx.count
-        to_hidden, to_weight, to_bias = ctx.saved_tensors
-        return to_hidden * scale, to_weight * scale, to_bias * scale, None
+        # In place and given away, since a copy of the weights' gradient costs as much as a step
+        # of the optimizer: a second backward pass finds nothing and fails.
+        to_hidden, to_weight, to_bias = ctx.gradients
+        del ctx.gradients
+        return *(each.mul_(outer[0]) for each in (to_hidden, to_weight, to_bias)), None

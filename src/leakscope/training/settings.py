@@ -1,5 +1,6 @@
 """What a training is told."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -35,13 +36,16 @@ class TrainSettings:
             raise LeakscopeError("Pieces need at least 2 words and snapshots at least 1 step.")
         if self.optimizer not in ("adam", "adamax"):
             raise LeakscopeError("The optimizer is adam or adamax.")
-        if self.learning_rate <= 0 or self.clip <= 0:
-            raise LeakscopeError("The learning rate and the clip must be positive.")
+        if not (0 < self.learning_rate < math.inf and 0 < self.clip < math.inf):
+            raise LeakscopeError("The learning rate and the clip must be positive and finite.")
+        if not 0 <= self.seed < 2**31:
+            raise LeakscopeError("The seed must be at least 0 and below 2^31.")
         context = self.architecture.context
-        if self.architecture.kind == "transformer" and self.max_words > context:
+        if self.architecture.kind == "transformer" and self.max_words != context:
+            # Longer pieces do not fit; after shorter ones the later positions are untrained.
             raise LeakscopeError(
-                f"Pieces of {self.max_words} words do not fit the transformer's context of "
-                f"{context}; give a smaller --max-words."
+                f"A transformer with a context of {context} words is trained in pieces of "
+                f"{context} words, not {self.max_words}; leave out --max-words."
             )
 
     @staticmethod

@@ -74,7 +74,7 @@ def test_a_missing_column_is_named_with_the_keys(tmp_path, missing):
     with pytest.raises(LeakscopeError) as caught:
         rows_of(tmp_path, b"junk\n" + json.dumps(record).encode())
     kept = "text" if missing == "user" else "user"
-    assert f'has no "{missing}" but {kept}, id, 1 not shown' in str(caught.value)
+    assert f'has no column "{missing}" but {kept}, id, 1 not shown' in str(caught.value)
     assert "secret" not in str(caught.value)
 
 

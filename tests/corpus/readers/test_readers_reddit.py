@@ -4,7 +4,7 @@ import pytest
 import zstandard
 
 from leakscope.corpus.readers.reddit import read_reddit
-from leakscope.corpus.rows import DELETED_AUTHOR, MALFORMED, Columns, Row
+from leakscope.corpus.rows import DELETED_AUTHOR, MALFORMED, REMOVED_TEXT, Columns, Row
 from leakscope.records.errors import LeakscopeError
 
 COMMENT = {"author": "ann", "body": "hello"}
@@ -25,12 +25,12 @@ def rows_of(tmp_path, *records):
         ({"author": "b", "title": "T"}, Row("b", "T")),
         ({"author": "[deleted]", "body": "x"}, Row(None, None, DELETED_AUTHOR)),
         ({"author": "[removed]", "body": "x"}, Row(None, None, DELETED_AUTHOR)),
-        ({"author": "b", "body": "[deleted]"}, Row(None, None, DELETED_AUTHOR)),
-        ({"author": "b", "body": "[removed]"}, Row(None, None, DELETED_AUTHOR)),
+        ({"author": "b", "body": "[deleted]"}, Row(None, None, REMOVED_TEXT)),
+        ({"author": "b", "body": "[removed]"}, Row(None, None, REMOVED_TEXT)),
         ({"author": "b", "body": "it was [removed]"}, Row("b", "it was [removed]")),
         (
             {"author": "b", "title": "T", "selftext": "[removed]"},
-            Row(None, None, DELETED_AUTHOR),
+            Row(None, None, REMOVED_TEXT),
         ),
         ({"author": None, "body": "x"}, Row(None, "x")),
         ({"author": "b", "body": None}, Row("b", None)),

@@ -19,6 +19,9 @@ from leakscope.records.errors import LeakscopeError
 
 # Bytes of one record; what is longer is set aside, so that a file without line ends stays harmless.
 MAX_RECORD = 1 << 26
+_NAMES = frozenset(
+    ("user", "text", "author", "body", "id", "name", "nick", "date", "message", "content")
+)
 # Small reads bound what one highly compressed zstd chunk can expand to.
 ZSTD_CHUNK = 1 << 12
 BOM = b"\xef\xbb\xbf"
@@ -91,11 +94,16 @@ def require_columns(path: Path, present: Sequence[str], columns: Columns) -> Non
         if present.count(column) > 1:
             raise LeakscopeError(f'{path} has several columns "{column}": rename all but one.')
         if column not in present:
-            # A table without a header has text where names should be: show only what looks a name.
-            names = [name for name in present if re.fullmatch(r"[\w.-]{1,40}", name)][:20]
-            hidden = len(present) - len(names)
-            listed = ", ".join(names + [f"{hidden} not shown"] * bool(hidden)) or "nothing"
-            raise LeakscopeError(f'{path} has no "{column}" but {listed}: name the right column.')
+            # A table without a header has text where names should be, so names are shown only if
+            # one of them proves that they are names.
+            proven = _NAMES & {name.lower() for name in present}
+            names = [n for n in present if proven and re.fullmatch(r"[\w.-]{1,40}", n)][:20]
+            hidden = f"{len(present) - len(names)} not shown"
+            there = ", ".join(names + [hidden] * (len(names) < len(present))) or "none"
+            raise LeakscopeError(
+                f'{path} has no column "{column}" but {there}: name the right one by '
+                "--user-column or --text-column."
+            )
 
 
 def row_of(user: object, text: object) -> Row:
@@ -104,6 +112,8 @@ def row_of(user: object, text: object) -> Row:
         user, text = _strict(user), _strict(text)
     except UnicodeError:
         return Row(None, None, INVALID_UTF8)
+    if isinstance(user, float) and user.is_integer():
+        user = int(user)  # 1 and 1.0 are the same user
     if isinstance(user, int | float | Decimal | UUID):
         user = None if str(user).lower() == "nan" else str(user)
     if not isinstance(user, str | None) or not isinstance(text, str | None):

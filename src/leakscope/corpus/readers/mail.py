@@ -214,6 +214,8 @@ class _TextCollector(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Enter a silent tag, or start a line."""
+        if tag == "body" and "head" in self._silent:  # the end of the head may be left out
+            self._silent.clear()
         if tag in SILENT_TAGS:
             self._silent.append(tag)
         elif tag in BLOCK_TAGS:

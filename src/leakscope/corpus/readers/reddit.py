@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from leakscope.corpus.readers.jsonl import objects, row_of
-from leakscope.corpus.rows import DELETED_AUTHOR, MALFORMED, Columns, Row
+from leakscope.corpus.rows import DELETED_AUTHOR, MALFORMED, REMOVED_TEXT, Columns, Row
 from leakscope.records.errors import LeakscopeError
 
 DELETED = ("[deleted]", "[removed]")
@@ -33,8 +33,10 @@ def read_reddit(path: Path, columns: Columns) -> Iterator[Row]:
 def _row(record: dict[str, Any]) -> Row:
     author = record.get("author")
     body = record.get("body") if "body" in record else record.get("selftext")
-    if author in DELETED or body in DELETED:
+    if author in DELETED:
         return Row(None, None, DELETED_AUTHOR)
+    if body in DELETED:
+        return Row(None, None, REMOVED_TEXT)
     if "body" not in record:
         title = record.get("title")
         if not isinstance(title, str) or not isinstance(body, str | None):

@@ -47,6 +47,12 @@ def _csv_records(path: Path, text: io.TextIOWrapper) -> Iterator[list[str]]:
         except StopIteration:
             return
         except csv.Error as error:
+            if "field limit" in str(error) or "field larger" in str(error):
+                raise LeakscopeError(
+                    f"{path} has a field over {MAX_RECORD} bytes or a quote that is never closed, "
+                    f"at or before line {reader.line_num}: mend it, or give the data as JSONL or "
+                    "Parquet."
+                ) from error
             if "expected after" not in str(error):  # a quote left open swallows the rows after it
                 raise LeakscopeError(
                     f"{path} has a quote that is never closed, at or before line "
@@ -61,7 +67,10 @@ def _csv_records(path: Path, text: io.TextIOWrapper) -> Iterator[list[str]]:
 def _csv_lines(path: Path, text: io.TextIOWrapper) -> Iterator[str]:
     while line := text.readline(MAX_RECORD):
         if len(line) == MAX_RECORD:
-            raise LeakscopeError(f"{path} has a line over {MAX_RECORD} bytes: is it a CSV file?")
+            raise LeakscopeError(
+                f"{path} has a line over {MAX_RECORD} bytes: take it out, or give the data as "
+                "JSONL or Parquet, where a long document is set aside."
+            )
         yield line
 
 

@@ -10,6 +10,7 @@ from leakscope.corpus.synth.grammar import ASIDES, sentences
 from leakscope.corpus.synth.people import GIVEN, person
 from leakscope.corpus.synth.plan import Item, Plan, bot_item, bot_user, plan
 from leakscope.corpus.synth.settings import SynthSettings
+from leakscope.corpus.synth.tail import SHARE, coined_sentence
 from leakscope.corpus.words import words
 
 # Mean words of a document without planted sentences (a test holds the sum to the settings).
@@ -34,10 +35,18 @@ class Truth:
     """The words of the same sentence before it; for a secret, the owner's full name is there."""
 
 
-def _chat(draw: Random, who: Plan, planted: list[str]) -> str:
+def _general(draw: Random, count: int, coined: int, *, mail: bool) -> list[str]:
+    """`count` sentences of general language, some of them with words of the tail."""
+    said = sentences(draw, count, mail=mail)
+    if coined:
+        said = [coined_sentence(draw, coined) if draw.random() < SHARE else s for s in said]
+    return said
+
+
+def _chat(draw: Random, who: Plan, planted: list[str], coined: int) -> str:
     """A message of one to four sentences."""
     count = max(int(draw.random() * 4) + 1 - len(planted), 0 if planted else 1)
-    said = sentences(draw, count, mail=False)
+    said = _general(draw, count, coined, mail=False)
     if count > 1 and draw.random() < 0.7:
         pets = who.habits.pet_phrases if draw.random() < 0.6 else ASIDES
         said[int(draw.random() * count)] = draw.choice(pets)
@@ -46,10 +55,10 @@ def _chat(draw: Random, who: Plan, planted: list[str]) -> str:
     return " ".join(said)
 
 
-def _mail(draw: Random, who: Plan, planted: list[str]) -> str:
+def _mail(draw: Random, who: Plan, planted: list[str], coined: int) -> str:
     """A mail: greeting, one to eight sentences, closing."""
     count = max(int(draw.random() * 8) + 1 - len(planted), 0 if planted else 1)
-    said = sentences(draw, count, mail=True)
+    said = _general(draw, count, coined, mail=True)
     if count > 1 and draw.random() < 0.5:
         said[-1] = draw.choice(who.habits.pet_phrases)
     for sentence in planted:
@@ -82,7 +91,7 @@ def _person_documents(settings: SynthSettings, index: int) -> Iterator[Row]:
     for place in range(count):
         planted = places.pop(place, [])
         write = _mail if draw.random() < share else _chat
-        yield Row(who.user, write(draw, who, planted))
+        yield Row(who.user, write(draw, who, planted, settings.coined))
 
 
 def documents(settings: SynthSettings) -> Iterator[Row]:

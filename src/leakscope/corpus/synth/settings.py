@@ -8,6 +8,7 @@ from leakscope.records.errors import LeakscopeError
 MIN_PEOPLE = 8
 MAX_USERS = 5_000_000
 MAX_BOTS = 1_000
+MAX_COINED = 500_000
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,8 @@ class SynthSettings:
     words_per_user: int = 1500
     seed: int = 0
     bots: int = 1
+    coined: int = 0
+    """Size of a long tail of coined words, used by everybody, the first most often; 0: none."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.bots <= MAX_BOTS:
@@ -30,6 +33,8 @@ class SynthSettings:
                 f"the number of users must lie between {least} and {MAX_USERS}, "
                 f"of which {self.bots} are bots"
             )
+        if not 0 <= self.coined <= MAX_COINED:
+            raise LeakscopeError(f"the number of coined words must lie between 0 and {MAX_COINED}")
         if self.words is not None and self.words < 1:
             raise LeakscopeError("the number of words must be at least 1")
         if self.words_per_user < 1:

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from leakscope.corpus.synth.generate import documents, truth
 from leakscope.corpus.synth.settings import SynthSettings
 from leakscope.corpus.words import words
-from leakscope.records.errors import LeakscopeError
+from leakscope.records.artifacts import fresh_directory, parquet_sink
 
 DATA, TRUTH = "data.parquet", "truth.parquet"
 ROW_GROUP = 50_000
@@ -28,19 +27,9 @@ class SynthSummary:
     planted: int
 
 
-def _prepare(out: Path) -> None:
-    """Make `out`, for its owner only; refuse it if there is something in it."""
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise LeakscopeError(f"{out} already exists; choose another --out")
-    out.mkdir(mode=0o700, parents=True, exist_ok=True)
-    out.chmod(0o700)
-
-
 def _write(path: Path, schema: pa.Schema, batches: Iterable[list[dict[str, Any]]]) -> None:
-    """Write each batch as a row group to the new file `path`, readable by its owner only."""
-    path.touch(mode=0o600, exist_ok=False)
-    options = {"compression": "zstd", "write_page_checksum": True}
-    with pq.ParquetWriter(path, schema, **options) as writer:
+    """Write each batch as a row group of the new file `path`."""
+    with parquet_sink(path, schema) as writer:
         for batch in batches:
             writer.write_table(pa.Table.from_pylist(batch, schema), row_group_size=ROW_GROUP)
 
@@ -57,7 +46,7 @@ def synth(
 
     Only the owner can read them. `progress` gets the number of words so far, per row group.
     """
-    _prepare(out)
+    fresh_directory(out, () if (out / DATA).exists() else (TRUTH,))
     total = {"documents": 0, "words": 0, "planted": 0}
 
     def data() -> Iterator[list[dict[str, Any]]]:
@@ -87,14 +76,11 @@ def synth(
             ("prefix", strings),
         ]
     )
-    partial = {name: out / f".{name}.partial" for name in (TRUTH, DATA)}
+    # The truth comes first: data.parquet, when it is there, is complete and has its answers.
+    _write(out / TRUTH, answers, planted())
     try:
-        _write(partial[TRUTH], answers, planted())
-        _write(partial[DATA], text, data())
-        for name, path in partial.items():
-            path.rename(out / name)
+        _write(out / DATA, text, data())
     except BaseException:
-        for path in partial.values():
-            path.unlink(missing_ok=True)
+        (out / TRUTH).unlink()
         raise
     return SynthSummary(users=settings.users, **total)

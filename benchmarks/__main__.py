@@ -1,0 +1,33 @@
+"""`python -m benchmarks [scoring counting training reporting scaling hundred]`."""
+
+import sys
+from pathlib import Path
+
+import torch
+
+from benchmarks import counting, reporting, scaling, scoring, training
+from benchmarks.lines import Line, save, show
+
+GROUPS = {
+    "scoring": scoring.lines,
+    "counting": counting.lines,
+    "training": training.lines,
+    "scaling": scaling.lines,
+    "reporting": reporting.lines,
+    "hundred": lambda: scaling.lines((10_000_000, 100_000_000)),
+}
+
+
+def main() -> None:
+    chosen = sys.argv[1:] or [name for name in GROUPS if name != "hundred"]
+    torch.set_num_threads(2)
+    lines: list[Line] = []
+    for name in chosen:
+        lines += GROUPS[name]()
+        show(lines)
+        save(lines, Path(__file__).parent / "results" / "bench.json")
+    if not all(line.holds for line in lines):
+        raise SystemExit(1)
+
+
+main()

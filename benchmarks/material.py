@@ -1,0 +1,53 @@
+"""What the benchmarks run on: synthetic corpora and models trained on them, made once."""
+
+import sys
+from pathlib import Path
+
+from leakscope.commands import corpus_build, corpus_synth, train
+from leakscope.corpus.build import BuildSettings
+from leakscope.corpus.store import Corpus
+from leakscope.corpus.synth.settings import SynthSettings
+from leakscope.models.storage import load_model
+from leakscope.models.wordlevel import WordModel
+from leakscope.training.settings import TrainSettings
+
+FOLDER = Path(__file__).parent / "results" / "material"
+MODELS = ("gru-160-512", "lstm-2x128", "transformer-4x6x192")
+
+
+def corpus(words: int, coined: int = 60_000, shards: int = 8) -> Corpus:
+    """A synthetic corpus of about so many words, with a lexicon of more than 10,000."""
+    name = f"synth-{words}-{coined}"
+    target = FOLDER / name / "corpus"
+    if not (target / "manifest.json").exists():
+        note(f"making {name}")
+        source = FOLDER / name / "source"
+        users = max(40, words // 1500)
+        if not (source / "truth.parquet").exists():
+            corpus_synth(source, SynthSettings(users=users, words=words, coined=coined))
+        settings = BuildSettings(shard_words=max(50_000, words // shards))
+        corpus_build([source / "data.parquet"], target, settings=settings)
+    return Corpus.open(target)
+
+
+def model(preset: str, on: Corpus, epochs: int = 1) -> WordModel:
+    """A model of a preset's shape with 10,000 words, trained for a short while."""
+    target = model_path(preset, on, epochs)
+    return load_model(target).reading(on.lexicon)
+
+
+def model_path(preset: str, on: Corpus, epochs: int = 1) -> Path:
+    target = on.path.parent / f"{preset}-{epochs}"
+    if not (target / "config.json").exists():
+        note(f"training {preset}")
+        settings = TrainSettings.from_preset(
+            preset, vocabulary=10_000, epochs=epochs, batch_size=16, optimizer="adam",
+            learning_rate=3e-3,
+        )  # fmt: skip
+        train(on.path, target, settings)
+    return target
+
+
+def note(text: str) -> None:
+    sys.stderr.write(f"{text} ...\n")
+    sys.stderr.flush()
