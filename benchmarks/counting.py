@@ -6,16 +6,20 @@ import polars as pl
 
 from benchmarks import material
 from benchmarks.lines import Line, interleaved
-from leakscope.corpus.store import concatenate
-from leakscope.leakage.collect import Occurrences, collect
+from leakscope.corpus.store import Corpus, concatenate
+from leakscope.leakage.collect import collect
 from leakscope.leakage.counting import Counts, count
 from leakscope.leakage.trie import Trie
 from leakscope.records.documents import Documents
 
 
-def some_sequences(model, documents: Documents) -> Occurrences:
-    """S of a trained model on a sample of the documents."""
-    return collect(documents, model.score(documents, top_k=1), 1)
+def some_sequences(learned_on: Corpus, on: Corpus) -> tuple[np.ndarray, np.ndarray]:
+    """S of a trained model on its own corpus at k = 3, as ids of another corpus's lexicon."""
+    model = material.model("lstm-2x128", learned_on)
+    documents = learned_on.load()
+    found = collect(documents, model.score(documents, top_k=3), 3)
+    known = [on.lexicon.ids.get(word, 0) for word in learned_on.lexicon.words]
+    return np.array(known, np.int32)[found.ids], found.offsets
 
 
 def polars_counts(documents: Documents, sequences: list[tuple[int, ...]]) -> dict:
@@ -71,15 +75,13 @@ def trie_counts(parts: list[Documents], trie: Trie, threads: int) -> Counts:
     return count(trie, [[part] for part in parts], threads)
 
 
-def lines(words: int = 1_000_000, learned_on: int = 600_000) -> list[Line]:
-    trained_on = material.corpus(learned_on)
+def lines(words: int = 1_000_000, learned_on: int = 300_000) -> list[Line]:
     on = material.corpus(words)
-    model = material.model("lstm-2x128", trained_on).reading(on.lexicon)
     parts = [concatenate(list(shard.documents())) for shard in on.shards]
     documents = concatenate(parts)
-    found = some_sequences(model, next(documents.pieces(400_000)))
+    ids, offsets = some_sequences(material.corpus(learned_on), on)
     trie = Trie.empty(len(on.lexicon))
-    nodes = trie.insert(found.ids, found.offsets)
+    nodes = trie.insert(ids, offsets)
     distinct = {int(node): tuple(trie.sequence(int(node))) for node in np.unique(nodes)}
     sequences = list(distinct.values())
     counts = trie_counts(parts, trie, 2)
@@ -87,13 +89,13 @@ def lines(words: int = 1_000_000, learned_on: int = 600_000) -> list[Line]:
     for peer in (polars_counts(documents, sequences), aho_corasick_counts(documents, sequences)):
         for node, sequence in distinct.items():
             mine = int(counts.total[node]), int(counts.users[node])
-            if mine != tuple(peer[sequence]):
+            if mine != tuple(peer.get(sequence, (0, 0))):
                 raise SystemExit(f"counts differ for a sequence of {len(sequence)} words")
 
     def ours() -> Counts:
         """From the sequences, like the peers: the trie is built anew."""
         fresh = Trie.empty(len(on.lexicon))
-        fresh.insert(found.ids, found.offsets)
+        fresh.insert(ids, offsets)
         return trie_counts(parts, fresh, 2)
 
     mine, theirs = interleaved(ours, lambda: polars_counts(documents, sequences), 3)

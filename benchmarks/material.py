@@ -22,7 +22,7 @@ def corpus(words: int, coined: int = 60_000, shards: int = 8) -> Corpus:
     if not (target / "manifest.json").exists():
         note(f"making {name}")
         source = FOLDER / name / "source"
-        users = max(40, words // 1500)
+        users = max(40, words // 15_000)  # few planted items among much general text
         if not (source / "truth.parquet").exists():
             corpus_synth(source, SynthSettings(users=users, words=words, coined=coined))
         settings = BuildSettings(shard_words=max(50_000, words // shards))

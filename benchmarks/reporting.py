@@ -28,7 +28,7 @@ class Timed:
         return scores
 
 
-def lines(words: int = 10_000_000, learned_on: int = 600_000) -> list[Line]:
+def lines(words: int = 10_000_000, learned_on: int = 300_000) -> list[Line]:
     on = material.corpus(words)
     plain = material.model("lstm-2x128", material.corpus(learned_on)).reading(on.lexicon)
     timed = Timed(plain)

@@ -11,20 +11,14 @@ from benchmarks.lines import Line
 _CHILD = """
 import json, resource, sys, time
 from pathlib import Path
-from benchmarks import material
 from benchmarks.counting import some_sequences
 from leakscope.corpus.store import Corpus
 from leakscope.leakage.counting import count
 from leakscope.leakage.trie import Trie
 on, sample = Corpus.open(Path(sys.argv[1])), Corpus.open(Path(sys.argv[2]))
-model = material.model("lstm-2x128", sample).reading(sample.lexicon)
-found = some_sequences(model, sample.load())
-translate = [on.lexicon.ids.get(word, 0) for word in sample.lexicon.words]
-import numpy as np
-ids = np.array(translate, np.int32)[found.ids]
-del model
+ids, offsets = some_sequences(sample, on)
 trie = Trie.empty(len(on.lexicon))
-trie.insert(ids, found.offsets)
+trie.insert(ids, offsets)
 count(trie, [list(on.shards[0].documents())[:1]], 1)  # compiled, and the code is in memory
 begin = time.perf_counter()
 counts = count(trie, [shard.documents() for shard in on.shards], 2)
@@ -36,7 +30,7 @@ print(json.dumps({"seconds": spent, "peak": peak, "nodes": trie.nodes,
 
 
 def count_in_fresh_process(words: int) -> dict:
-    on, sample = material.corpus(words, shards=max(8, words // 2_000_000)), material.corpus(600_000)
+    on, sample = material.corpus(words, shards=max(8, words // 2_000_000)), material.corpus(300_000)
     material.model_path("lstm-2x128", sample)
     command = [sys.executable, "-c", _CHILD, str(on.path), str(sample.path)]
     root = Path(__file__).parent.parent

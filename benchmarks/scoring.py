@@ -14,6 +14,13 @@ ROWS = 1024
 BARS = {"gru-160-512": 0.60, "lstm-2x128": 0.80, "transformer-4x6x192": 0.80}
 
 
+def spread(documents: Documents, words: int) -> Documents:
+    """About so many words of documents from all over the corpus (one bot's would be alike)."""
+    every = max(1, len(documents.ids) // words)
+    chosen = range(0, len(documents), every)
+    return Documents.of([(int(documents.users[i]), documents.words_of(i).tolist()) for i in chosen])
+
+
 def bare_forward(model: WordModel, documents: Documents) -> None:
     """Embedding, recurrence, full output product, no softmax: PyTorch's own modules, our
     batches, and one buffer for the logits, so that nothing is lost to allocation.
@@ -51,10 +58,10 @@ def obvious_loop(model: WordModel, documents: Documents, k: int = 1) -> Iterator
             yield from (hits[row, : len(ids)].numpy() for row, ids in enumerate(part))
 
 
-def lines(words: int = 600_000, sample: int = 60_000) -> list[Line]:
+def lines(words: int = 300_000, sample: int = 40_000) -> list[Line]:
     found = []
     on = material.corpus(words)
-    documents = next(on.load().pieces(sample))
+    documents = spread(on.load(), sample)
     for preset in material.MODELS:
         model = material.model(preset, on)
         ours = lambda m=model: m.score(documents, top_k=1)  # noqa: E731

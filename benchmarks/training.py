@@ -7,8 +7,8 @@ from benchmarks.lines import Line, interleaved
 from leakscope.models.architecture import PRESETS
 from leakscope.models.networks import Network, make_network
 from leakscope.training.batches import Batch, TrainingText, epoch_order
-from leakscope.training.loop import make_optimizer, take_step
 from leakscope.training.settings import TrainSettings
+from leakscope.training.step import make_optimizer, take_step
 
 PRESET = "lstm-2x128"
 
@@ -27,7 +27,7 @@ def plain_step(network: Network, optimizer: torch.optim.Optimizer, batch: Batch)
     return float(loss.detach())
 
 
-def lines(words: int = 600_000, steps: int = 25) -> list[Line]:
+def lines(words: int = 300_000, steps: int = 25) -> list[Line]:
     on = material.corpus(words)
     settings = TrainSettings.from_preset(PRESET)
     documents = on.load()
