@@ -25,14 +25,14 @@ lint: setup
 
 # One torch thread for each of the two test processes, so that they do not fight over the cores.
 test: lint
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m "not slow and not browser"
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m "not slow" --ignore=tests/browser
 
 browser: setup
 	$(BIN)/pip install --quiet --editable '.[dev,browser]'
 
 # Needs a system Chromium (Debian: apt-get install chromium).
 test-browser: browser
-	$(BIN)/pytest -m browser
+	$(BIN)/pytest -m browser tests/browser
 
 # Ratios measured in one run, with their bars; benchmarks/results/bench.json has them too.
 bench: setup

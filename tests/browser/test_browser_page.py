@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright import sync_api
 from report_runs import sequence, user
 
 from leakscope.report.compare import load_runs, write_comparison
 from leakscope.report.page import write_page
 
-sync_api = pytest.importorskip("playwright.sync_api")
 pytestmark = pytest.mark.browser
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -18,8 +18,7 @@ ATTACK = "</script><img src=x onerror=alert(1)>"
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[sync_api.Browser]:
-    if not CHROMIUM.exists():
-        pytest.skip(f"{CHROMIUM} is not installed")
+    assert CHROMIUM.exists(), "install a system Chromium: apt-get install chromium"
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=str(CHROMIUM),

@@ -18,11 +18,10 @@ from leakscope.corpus.split import TRAIN, VALIDATION
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
 from leakscope.models.evaluate import Evaluation, evaluate
-from leakscope.models.networks import Network, make_network
+from leakscope.models.networks import make_network
 from leakscope.models.storage import (
     ModelConfig,
     architecture_record,
-    load_model,
     save_model,
 )
 from leakscope.models.wordlevel import WordModel
@@ -43,8 +42,9 @@ from leakscope.training.checkpoint import (
     load_checkpoint,
     save_checkpoint,
 )
-from leakscope.training.loss import training_loss
 from leakscope.training.settings import TrainSettings
+from leakscope.training.step import make_optimizer, take_step
+from leakscope.training.warm import copy_known
 
 TOP_K = (1, 3, 5)
 SAMPLE_WORDS = 50_000  # of the training text, to measure its perplexity after each snapshot
@@ -114,7 +114,7 @@ class _Run:
         self.generator = torch.Generator().manual_seed(settings.seed)
         network = make_network(settings.architecture, len(vocabulary) + 2, self.generator)
         if warm_start is not None:
-            _copy_known(warm_start, network, vocabulary)
+            copy_known(warm_start, network, vocabulary)
         self.model = WordModel(network, vocabulary).reading(corpus.lexicon)
         documents = corpus.load(TRAIN)
         self.sample = _sample(documents, settings.seed)
@@ -247,33 +247,6 @@ class _Run:
         )
 
 
-def take_step(
-    network: Network,
-    optimizer: torch.optim.Optimizer,
-    batch: Batch,
-    generator: torch.Generator | None,
-    clip: float,
-) -> float:
-    """One step of the optimizer; the loss before it."""
-    loss = training_loss(network, batch, generator)
-    optimizer.zero_grad(set_to_none=True)
-    loss.backward()  # type: ignore[no-untyped-call]
-    gradients = [weight.grad for weight in network.parameters() if weight.grad is not None]
-    norm = float(torch.nn.utils.get_total_norm(gradients))
-    if norm > clip:  # the usual function sweeps over all gradients even when nothing is clipped
-        for gradient in gradients:
-            gradient.mul_(clip / norm)
-    optimizer.step()
-    return float(loss.detach())
-
-
-def make_optimizer(network: Network, settings: TrainSettings) -> torch.optim.Optimizer:
-    """The optimizer that the settings name, in its fastest form."""
-    if settings.optimizer == "adamax":
-        return torch.optim.Adamax(network.parameters(), lr=settings.learning_rate)
-    return torch.optim.Adam(network.parameters(), lr=settings.learning_rate, fused=True)
-
-
 def _claim(out: Path, identity: str) -> Checkpoint | None:
     """Take `out` for a training: fresh, or an unfinished one with the same settings."""
     state = find_checkpoint(out, identity)
@@ -291,30 +264,6 @@ def _sample(documents: Documents, seed: int) -> Documents:
     enough = int(np.searchsorted(np.cumsum(documents.lengths()[order]), SAMPLE_WORDS)) + 1
     chosen = np.sort(order[:enough])
     return Documents.of([(int(documents.users[i]), documents.words_of(i).tolist()) for i in chosen])
-
-
-def _copy_known(source: Path, network: Network, vocabulary: list[str]) -> None:
-    """Start from another model's weights. Its rows of shared words are copied; words that it
-    does not know keep their fresh rows.
-    """
-    other = load_model(source)
-    if other.network.architecture != network.architecture:
-        raise LeakscopeError(
-            f"{source} has another architecture than this training; choose the same to start "
-            f"from it."
-        )
-    known = {word: entry for entry, word in enumerate(other.vocabulary)}
-    pairs = [(entry, known[word]) for entry, word in enumerate(vocabulary) if word in known]
-    pairs += [(len(vocabulary), other.unknown), (len(vocabulary) + 1, other.mark)]
-    mine, theirs = (torch.tensor(side) for side in zip(*pairs, strict=True))
-    with torch.no_grad():
-        for (name, weight), given in zip(
-            network.named_parameters(), other.network.parameters(), strict=True
-        ):
-            if name in ("embedding.weight", "output.weight", "output.bias"):
-                weight[mine] = given[theirs]
-            else:
-                weight.copy_(given)
 
 
 def _describe(line: dict[str, Any], validation: Evaluation) -> str:

@@ -244,7 +244,8 @@ def test_offsets_out_of_bounds_are_an_error(tmp_path, in_dictionary):
 @pytest.fixture
 def saved(tmp_path):
     """Folders of a Dataset in three shards, filtered beforehand, and of a DatasetDict."""
-    datasets = pytest.importorskip("datasets")
+    import datasets
+
     datasets.disable_progress_bars()
     names = [f"u{i}" for i in range(20)]
     whole = datasets.Dataset.from_dict({"user": names, "text": [n * 2 for n in names]})
