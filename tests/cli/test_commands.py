@@ -8,6 +8,9 @@ import sys
 import pyarrow.parquet as pq
 import pytest
 
+SIZE = ("--arch", "gru", "--embedding", 16, "--hidden", 24)
+TRAIN = ("train", *SIZE, "--epochs", 2, "--batch-size", 16)
+
 
 @pytest.fixture
 def built(leakscope, tmp_path):
@@ -26,24 +29,7 @@ def built(leakscope, tmp_path):
         2000,
     )
     assert ran.code == 0, ran.err
-    ran = leakscope(
-        "train",
-        tmp_path / "c",
-        "--arch",
-        "gru",
-        "--embedding",
-        16,
-        "--hidden",
-        24,
-        "--epochs",
-        2,
-        "--batch-size",
-        16,
-        "--learning-rate",
-        0.02,
-        "--out",
-        tmp_path / "m",
-    )
+    ran = leakscope(*TRAIN, tmp_path / "c", "--learning-rate", 0.02, "--out", tmp_path / "m")
     assert ran.code == 0, ran.err
     assert "validation perplexity" in ran.out
     return tmp_path
@@ -110,24 +96,7 @@ def test_snapshots_of_other_settings_or_models_are_not_passed_off(built, leaksco
     assert first == again
     assert "already exists" in fails(*command, "--top-k", 3)
     assert "already exists" in fails(*command, "--reveal")
-    ran = leakscope(
-        "train",
-        built / "c",
-        "--arch",
-        "gru",
-        "--embedding",
-        16,
-        "--hidden",
-        24,
-        "--epochs",
-        2,
-        "--batch-size",
-        16,
-        "--seed",
-        5,
-        "--out",
-        built / "m2",
-    )
+    ran = leakscope(*TRAIN, built / "c", "--seed", 5, "--out", built / "m2")
     assert ran.code == 0, ran.err
     assert "already exists" in fails(
         "report", built / "m2", built / "c", "--snapshots", "--out", built / "snap"
@@ -155,6 +124,7 @@ def test_a_killed_revealed_run_leaves_no_words_in_a_redacted_one(built, leakscop
     words = (built / "open" / "sequences.parquet").read_bytes()
     (out / ".sequences.parquet.123.partial").write_bytes(words)
     (out / "sequences.parquet").write_bytes(words)
+    (out / "report.html").write_bytes((built / "open" / "report.html").read_bytes())
     assert leakscope("report", built / "m", built / "c", "--out", out).code == 0
     assert sorted(p.name for p in out.iterdir()) == [
         "manifest.json",

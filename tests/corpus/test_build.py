@@ -203,6 +203,18 @@ def test_an_interrupted_build_starts_again_but_a_finished_one_is_kept(tmp_path):
         build_rows(ROWS, tmp_path / "c", settings=EVERYTHING)
 
 
+@pytest.mark.parametrize("stage", ["number words", "write shards"])
+def test_a_build_that_is_stopped_leaves_nothing_and_starts_over(tmp_path, stage):
+    def stop(at, done, total=None, note=""):
+        if at == stage and done == (total or done):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        build_rows(ROWS, tmp_path / "c", settings=EVERYTHING, progress=stop)
+    assert list((tmp_path / "c").iterdir()) == []
+    build_rows(ROWS, tmp_path / "c", settings=EVERYTHING)
+
+
 def test_nothing_left_to_train_on_is_an_error(tmp_path):
     with pytest.raises(LeakscopeError, match="2 with empty text"):
         build_rows([Row("a", ""), Row("b", " ")], tmp_path / "c")

@@ -106,5 +106,5 @@ def train(
     figure = last["validation_perplexity"]
     typer.echo(
         f"{trained.path}: {last['step']} steps, validation perplexity "
-        + (f"{figure:.2f}" if figure is not None else "not measured (no validation documents)")
+        + (f"{figure:.2f}" if figure is not None else "not measured")
     )

@@ -122,7 +122,7 @@ def _subject(path: Path, corpus: Corpus, name: str | None, device: str, threads:
         else "",
         config=config.model_dump(mode="json"),
         load=partial(_load, path, corpus.path, device, threads),
-        figures=_figures(config),
+        figures=_figures(config, corpus),
     )
 
 
@@ -134,7 +134,7 @@ def _load(model: Path, corpus: Path, device: str, threads: int) -> LanguageModel
     return load_model(model, device).reading(Corpus.open(corpus).lexicon)
 
 
-def _figures(config: ModelConfig) -> dict[str, Any]:
+def _figures(config: ModelConfig, corpus: Corpus) -> dict[str, Any]:
     """What the training measured of this very model on this very corpus."""
     known = config.progress
     accuracy = {
@@ -148,6 +148,8 @@ def _figures(config: ModelConfig) -> dict[str, Any]:
         "validation_accuracy": accuracy or None,
         "reasons": dict.fromkeys(
             ("validation_perplexity", "validation_accuracy"),
-            "the corpus has no validation documents",
+            "the loss is beyond any number: the training diverged"
+            if corpus.manifest.validation.documents
+            else "the corpus has no validation documents",
         ),
     }

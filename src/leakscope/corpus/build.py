@@ -95,7 +95,9 @@ def build_rows(
     try:
         return _build(rows, out, building, inputs or [], settings, progress)
     except BaseException:
-        shutil.rmtree(building, ignore_errors=True)  # it holds text
+        for folder in (building, out / "shards"):  # they hold text
+            shutil.rmtree(folder, ignore_errors=True)
+        (out / "lexicon.parquet").unlink(missing_ok=True)
         raise
 
 

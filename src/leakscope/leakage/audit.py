@@ -1,6 +1,5 @@
 """The training data leakage report: score, collect, count, measure, write."""
 
-import math
 import platform
 import shutil
 from collections.abc import Callable, Iterator
@@ -25,6 +24,7 @@ from leakscope.leakage.tables import (
     write_users,
 )
 from leakscope.leakage.trie import Trie
+from leakscope.models.evaluate import perplexity_of
 from leakscope.models.interface import LanguageModel
 from leakscope.records.artifacts import (
     digest_of,
@@ -118,7 +118,7 @@ def audit(
     figures = dict(subject.figures)
     if settings.full_perplexity:
         mean = sum(each.log_prob for each in totals) / corpus.manifest.train.words
-        figures["train_perplexity"] = math.exp(-mean)
+        figures["train_perplexity"] = perplexity_of(-mean)
         figures["train_perplexity_low"] = figures["train_perplexity_high"] = None
         exact = "the training perplexity was measured on every word"
         known = figures.get("reasons", {})
@@ -225,9 +225,10 @@ def _claim(out: Path) -> Path:
     """Take `out` for a run: fresh, or one that was killed on its way."""
     work = out / ".work"
     if work.is_dir():
-        sweep(out)  # half a table of a revealed run must not outlive it
-        for name in ("sequences", "occurrences", "users"):
-            (out / f"{name}.parquet").unlink(missing_ok=True)
+        sweep(out)  # nothing of a revealed run must outlive it in a redacted one
+        for entry in out.iterdir():
+            if entry.is_file():
+                entry.unlink()
     else:
         fresh_directory(out)
     return private_directory(work)

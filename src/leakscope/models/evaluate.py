@@ -52,11 +52,11 @@ def evaluate(
     spread = math.sqrt(max(variance, 0.0) * count / max(count - 1, 1)) / words
     accuracy = {k: found / int(words) for k, found in hits.items()}
     if count < 2:  # one document says nothing of how documents vary
-        return Evaluation(int(words), _exp(mean), None, None, accuracy)
-    ends = (_exp(mean - 1.96 * spread), _exp(mean + 1.96 * spread))
-    return Evaluation(int(words), _exp(mean), *ends, accuracy)
+        return Evaluation(int(words), perplexity_of(mean), None, None, accuracy)
+    ends = (perplexity_of(mean - 1.96 * spread), perplexity_of(mean + 1.96 * spread))
+    return Evaluation(int(words), perplexity_of(mean), *ends, accuracy)
 
 
-def _exp(value: float) -> float | None:
-    """A perplexity; None where it is beyond any float."""
-    return math.exp(value) if value < 700 else None
+def perplexity_of(loss: float) -> float | None:
+    """exp of a mean loss; None where it is beyond any float."""
+    return math.exp(loss) if loss < 700 else None

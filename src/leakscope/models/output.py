@@ -46,14 +46,12 @@ def rank_early(
     """Ranks below k of `labels` [m] given `hidden` [m, h]; log-probabilities for those alone."""
     rows = TILE_CPU if hidden.device.type == "cpu" else TILE_GPU
     tiles = range(0, len(labels), rows)
-    if len(tiles) == 1:
+    if len(tiles) <= 1:
         return _rank_tile(hidden, weight, bias, labels, k, noise)
     done = [
         _rank_tile(hidden[t : t + rows], weight, bias, labels[t : t + rows], k, noise)
         for t in tiles
     ]
-    if not done:
-        return _rank_tile(hidden, weight, bias, labels, k, noise)
     return Ranked(
         torch.cat([tile.rank for tile in done]),
         torch.cat([tile.log_prob for tile in done]),

@@ -268,7 +268,8 @@ def _sample(documents: Documents, seed: int) -> Documents:
 
 def _describe(line: dict[str, Any], validation: Evaluation) -> str:
     if validation.perplexity is None:
-        return f"epoch {line['epoch']:.2f}: no validation documents"
+        why = "the loss is beyond any number" if validation.words else "no validation documents"
+        return f"epoch {line['epoch']:.2f}: {why}"
     return (
         f"epoch {line['epoch']:.2f}: validation perplexity {validation.perplexity:.2f}, "
         f"top-1 accuracy {100 * validation.accuracy[1]:.2f}%"
