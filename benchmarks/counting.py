@@ -1,5 +1,7 @@
 """Counting against polars' n-gram group-by, ahocorasick-rs, and itself on one core."""
 
+from functools import partial
+
 import ahocorasick_rs
 import numpy as np
 import polars as pl
@@ -13,13 +15,33 @@ from leakscope.leakage.trie import Trie
 from leakscope.records.documents import Documents
 
 
-def some_sequences(learned_on: Corpus, on: Corpus) -> tuple[np.ndarray, np.ndarray]:
+def model_sequences(learned_on: Corpus, on: Corpus) -> tuple[np.ndarray, np.ndarray]:
     """S of a trained model on its own corpus at k = 3, as ids of another corpus's lexicon."""
     model = material.model("lstm-2x128", learned_on)
     documents = learned_on.load()
     found = collect(documents, model.score(documents, top_k=3), 3)
     known = [on.lexicon.ids.get(word, 0) for word in learned_on.lexicon.words]
     return np.array(known, np.int32)[found.ids], found.offsets
+
+
+DRAWN = 200_000
+
+
+def drawn_sequences(on: Corpus, size: int = DRAWN, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Far more than any model gave so far, to see where counting ends: runs of words from the
+    corpus's own documents, of about five words each and at most sixteen, as flat ids and offsets.
+    """
+    rng = np.random.default_rng(seed)
+    documents = concatenate(list(on.shards[0].documents()))
+    lengths = documents.lengths()
+    chosen = rng.choice(np.flatnonzero(lengths > 0), size)
+    starts = (rng.random(size) * lengths[chosen]).astype(np.int64)
+    wanted = np.minimum(rng.geometric(0.2, size), 16)
+    sizes = np.minimum(wanted, lengths[chosen] - starts)
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    first = documents.offsets[chosen] + starts
+    places = np.arange(offsets[-1]) + np.repeat(first - offsets[:-1], sizes)
+    return documents.ids[places], offsets
 
 
 def polars_counts(documents: Documents, sequences: list[tuple[int, ...]]) -> dict:
@@ -78,33 +100,49 @@ def trie_counts(parts: list[Documents], trie: Trie, threads: int) -> Counts:
 def lines(words: int = 1_000_000, learned_on: int = 300_000) -> list[Line]:
     on = material.corpus(words)
     parts = [concatenate(list(shard.documents())) for shard in on.shards]
-    documents = concatenate(parts)
-    ids, offsets = some_sequences(material.corpus(learned_on), on)
+    given = model_sequences(material.corpus(learned_on), on)
+    found = against_peers(on, parts, given, "S of a model", (8.0, 20.0))
+    found += against_peers(on, parts, drawn_sequences(on), "drawn from D", (None, None))
     trie = Trie.empty(len(on.lexicon))
-    nodes = trie.insert(ids, offsets)
+    trie.insert(*given)
+    two, one = interleaved(
+        lambda: trie_counts(parts * 10, trie, 2), lambda: trie_counts(parts * 10, trie, 1), 5
+    )
+    speed = f"{10 * sum(len(part.ids) for part in parts) / two:,.0f} words/s on two"
+    return [*found, Line("count, one core / two", one / two, 1.7, False, detail=speed)]
+
+
+def against_peers(
+    on: Corpus,
+    parts: list[Documents],
+    given: tuple[np.ndarray, np.ndarray],
+    name: str,
+    bars: tuple[float | None, float | None],
+) -> list[Line]:
+    """Our counting and the peers' on the same sequences, once their counts are seen to agree."""
+    documents = concatenate(parts)
+    trie = Trie.empty(len(on.lexicon))
+    nodes = trie.insert(*given)
     distinct = {int(node): tuple(trie.sequence(int(node))) for node in np.unique(nodes)}
     sequences = list(distinct.values())
     counts = trie_counts(parts, trie, 2)
-    detail = f"{len(documents.ids):,} words, {len(sequences):,} sequences"
-    for peer in (polars_counts(documents, sequences), aho_corasick_counts(documents, sequences)):
-        for node, sequence in distinct.items():
-            mine = int(counts.total[node]), int(counts.users[node])
-            if mine != tuple(peer.get(sequence, (0, 0))):
-                raise SystemExit(f"counts differ for a sequence of {len(sequence)} words")
+    peers = {"polars n-grams": polars_counts, "ahocorasick-rs": aho_corasick_counts}
+    detail = f"{name}: {len(documents.ids):,} words, {len(sequences):,} sequences"
 
     def ours() -> Counts:
         """From the sequences, like the peers: the trie is built anew."""
         fresh = Trie.empty(len(on.lexicon))
-        fresh.insert(ids, offsets)
+        fresh.insert(*given)
         return trie_counts(parts, fresh, 2)
 
-    mine, theirs = interleaved(ours, lambda: polars_counts(documents, sequences), 3)
-    result = [Line("polars n-grams / count", theirs / mine, 8.0, False, detail=detail)]
-    mine, theirs = interleaved(ours, lambda: aho_corasick_counts(documents, sequences), 3)
-    result.append(Line("ahocorasick-rs / count", theirs / mine, 20.0, False, detail=detail))
-    two, one = interleaved(
-        lambda: trie_counts(parts * 10, trie, 2), lambda: trie_counts(parts * 10, trie, 1), 5
-    )
-    speed = f"{10 * len(documents.ids) / two:,.0f} words/s on two"
-    result.append(Line("count, one core / two", one / two, 1.7, False, detail=speed))
-    return result
+    found = []
+    for (peer, work), bar in zip(peers.items(), bars, strict=True):
+        theirs = work(documents, sequences)
+        for node, sequence in distinct.items():
+            mine = int(counts.total[node]), int(counts.users[node])
+            if mine != tuple(theirs.get(sequence, (0, 0))):
+                raise SystemExit(f"counts differ for a sequence of {len(sequence)} words")
+        mine_took, theirs_took = interleaved(ours, partial(work, documents, sequences), 3)
+        line = f"{peer} / count, {name}"
+        found.append(Line(line, theirs_took / mine_took, bar, False, detail=detail))
+    return found

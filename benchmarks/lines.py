@@ -10,17 +10,21 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Line:
-    """`value` is a ratio unless `unit` says otherwise; it must be at most or at least `bar`."""
+    """`value` is a ratio unless `unit` says otherwise; it must be at most or at least `bar`, if
+    there is one.
+    """
 
     name: str
     value: float
-    bar: float
+    bar: float | None
     at_most: bool
     unit: str = "x"
     detail: str = ""
 
     @property
     def holds(self) -> bool:
+        if self.bar is None:
+            return True
         return self.value <= self.bar if self.at_most else self.value >= self.bar
 
 
@@ -43,9 +47,10 @@ def show(lines: list[Line]) -> None:
     width = max(len(line.name) for line in lines)
     print(f"\n{'what':<{width}}  {'measured':>10}  {'bar':>10}  holds")
     for line in lines:
-        bar = f"{'<=' if line.at_most else '>='} {line.bar:g}{line.unit}"
+        sign = "<=" if line.at_most else ">="
+        bar = "–" if line.bar is None else f"{sign} {line.bar:g}{line.unit}"
         value = f"{line.value:.3g}{line.unit}"
-        verdict = "yes" if line.holds else "NO"
+        verdict = "–" if line.bar is None else "yes" if line.holds else "NO"
         print(f"{line.name:<{width}}  {value:>10}  {bar:>10}  {verdict}  {line.detail}")
 
 

@@ -42,7 +42,7 @@ def model_path(preset: str, on: Corpus, epochs: int = 1) -> Path:
         note(f"training {preset}")
         settings = TrainSettings.from_preset(
             preset, vocabulary=10_000, epochs=epochs, batch_size=16, optimizer="adam",
-            learning_rate=3e-3,
+            learning_rate=1e-3 if preset.startswith("transformer") else 3e-3,
         )  # fmt: skip
         train(on.path, target, settings)
     return target

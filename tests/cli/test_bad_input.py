@@ -240,7 +240,7 @@ def test_ctrl_c_is_no_traceback_and_training_resumes(trained, tmp_path, leakscop
         "--layers",
         "1",
         "--epochs",
-        "400",
+        "100000",  # never done before the signal, however slow the machine
         "--checkpoint-steps",
         "2",
         "--seed",

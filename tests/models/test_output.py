@@ -35,15 +35,15 @@ def layers(draw):
 
 
 @settings(max_examples=200)
-@given(layers(), st.integers(1, 6), st.sampled_from([1, 3, 512]))
-def test_early_exit_equals_full_softmax(layer, k, block):
+@given(layers(), st.integers(1, 6), st.sampled_from([1, 3, 512]), st.sampled_from([1, 4, 7, 1024]))
+def test_early_exit_equals_full_softmax(layer, k, block, tile):
     hidden, weight, bias, labels = layer
-    before = output.FIRST_BLOCK, output.BLOCK
-    output.FIRST_BLOCK, output.BLOCK = block, 2 * block
+    before = output.FIRST_BLOCK, output.BLOCK, output.TILE_CPU
+    output.FIRST_BLOCK, output.BLOCK, output.TILE_CPU = block, 2 * block, tile
     try:
         early = rank_early(hidden, weight, bias, labels, k)
     finally:
-        output.FIRST_BLOCK, output.BLOCK = before
+        output.FIRST_BLOCK, output.BLOCK, output.TILE_CPU = before
     full = rank_full(hidden, weight, bias, labels, k)
     logits = torch.addmm(bias, hidden, weight.T).double()
     log_probs = torch.log_softmax(logits, 1)

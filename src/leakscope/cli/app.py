@@ -49,6 +49,10 @@ def main() -> None:
     from leakscope.cli.progress import WorkInterruptedError
     from leakscope.records.errors import LeakscopeError
 
+    # OpenMP threads that wait by spinning make everything ten times slower when another process
+    # has a core; to spin for a moment only is as fast when none has (docs/experiments.md).
+    if "OMP_WAIT_POLICY" not in os.environ:
+        os.environ.setdefault("GOMP_SPINCOUNT", "2000")
     try:
         app()
     except LeakscopeError as error:

@@ -37,6 +37,8 @@ class Network(nn.Module):
 
     noise = NOISE
     """How far apart two logits must be, relative to their size, to be told apart in float32."""
+    batch_words = 8192
+    """Words read at a time on a CPU: a recurrent step is one product, better the wider it is."""
 
     @property
     def context(self) -> int | None:
@@ -123,6 +125,7 @@ class Transformer(Network):
     """Decoder-only, learned positions, normalization before each branch."""
 
     noise = 100 * NOISE  # attention amplifies rounding at some positions (docs/experiments.md)
+    batch_words = 2048  # what a layer passes on stays in the cache
 
     def __init__(self, architecture: Architecture, entries: int) -> None:
         super().__init__(architecture, entries)

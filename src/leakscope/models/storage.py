@@ -13,18 +13,36 @@ from safetensors.torch import load_file, save_file
 from leakscope.corpus.lexicon import words_digest
 from leakscope.models.architecture import Architecture
 from leakscope.models.networks import make_network
+from leakscope.models.noise import measured_noise
 from leakscope.models.wordlevel import WordModel
 from leakscope.records.artifacts import (
     damaged,
+    digest_of,
     private_directory,
     read_json,
     whole_file,
     write_json,
     write_text,
 )
+from leakscope.records.documents import IntArray
 from leakscope.records.errors import LeakscopeError
 
 SCHEMA_VERSION = 1
+
+
+class Without(BaseModel):
+    """Users whose documents a training left out."""
+
+    model_config = ConfigDict(frozen=True)
+
+    users: int
+    digest: str
+    """Of their numbers, see `users_digest`."""
+
+
+def users_digest(users: IntArray) -> str:
+    """The digest of a set of users, by their numbers in the corpus."""
+    return digest_of(sorted({int(user) for user in users}))
 
 
 class ModelConfig(BaseModel):
@@ -48,6 +66,8 @@ class ModelConfig(BaseModel):
     """Epochs, steps and words seen, and the last validation figures."""
     initialized_from: str | None = None
     """Digest of the weights that the training started from, if not random."""
+    without_users: Without | None = None
+    """The users of the corpus whose documents were left out of the training, if any were."""
     versions: dict[str, str]
 
 
@@ -114,7 +134,9 @@ def load_model(path: Path, device: str = "cpu") -> WordModel:
         if not bool(torch.isfinite(tensor).all()):
             raise LeakscopeError(f"The weights in {path} are not finite: {name} has NaN or inf.")
     network.load_state_dict(tensors)
-    return WordModel(network.eval().requires_grad_(False).to(where), words)
+    network = network.eval().requires_grad_(False).to(where)
+    noise = measured_noise(network) if architecture.kind == "transformer" else None
+    return WordModel(network, words, noise=noise)
 
 
 def choose_device(name: str) -> torch.device:

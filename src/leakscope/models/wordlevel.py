@@ -17,10 +17,17 @@ from leakscope.corpus.lexicon import Lexicon
 from leakscope.models.interface import Distribution
 from leakscope.models.networks import Network, Reader
 from leakscope.models.output import Ranked, rank_early, rank_exact, rank_full
-from leakscope.records.documents import BoolArray, Documents, IntArray, LongArray, Scores
+from leakscope.records.documents import (
+    BoolArray,
+    Documents,
+    FloatArray,
+    IntArray,
+    LongArray,
+    Scores,
+)
 
 UNKNOWN, MARK = "<unk>", "<doc>"
-BATCH_WORDS = 8192
+GPU_BATCH_WORDS = 16_384
 FULL_ROWS = 1024  # positions at a time where the full softmax is asked for
 
 
@@ -61,7 +68,11 @@ class WordModel:
     vocabulary: Sequence[str]
     lexicon_ids: IntArray | None = None
     """[lexicon] the entry of each lexicon id; None: ids are entries, V and over is `<unk>`."""
-    batch_words: int = BATCH_WORDS
+    batch_words: int | None = None
+    """Words scored at a time, padding included; None: what suits the network and the device."""
+    noise: float | None = None
+    """How far apart two logits must be, relative to their size, to be told apart in float32; None:
+    the worst case for networks of this kind."""
 
     @property
     def unknown(self) -> int:
@@ -98,6 +109,26 @@ class WordModel:
             self.precise._settle(sheet, unsettled)
         return sheet.scores()
 
+    def knows(self, ids: IntArray) -> BoolArray:
+        """[n] whether these lexicon ids are words of the vocabulary."""
+        if self.lexicon_ids is not None:
+            ids = self.lexicon_ids[ids]
+        return np.less(ids, self.unknown)
+
+    @torch.inference_mode()
+    def log_probs(self, documents: Documents, wanted: BoolArray) -> FloatArray:
+        """See `LanguageModel.log_probs`: the output layer is computed for these words alone."""
+        labels = self.entries(documents)
+        found = np.full(len(labels), np.nan, np.float32)
+        output = self.network.output
+        for places, hidden in self.states(documents):
+            asked = np.flatnonzero(wanted[places])
+            for rows in np.split(asked, range(FULL_ROWS, len(asked), FULL_ROWS)):
+                logits = output(hidden[self._tensor(rows)])
+                mine = logits.gather(1, self._tensor(labels[places[rows]])[:, None]).squeeze(1)
+                found[places[rows]] = (mine - torch.logsumexp(logits, 1)).cpu().numpy()
+        return found[wanted]
+
     def states(
         self, documents: Documents, read: Reader | None = None
     ) -> Iterator[tuple[LongArray, Tensor]]:
@@ -112,13 +143,22 @@ class WordModel:
             for window in windows(index, length, self.network.context)
         ]
         read = read or self.network.reader(len(labels))
-        for batch in _batches(everything, self.batch_words):
+        for batch in _batches(everything, self._batch_words):
             yield from self._hidden(documents, labels, batch, read)
 
     @property
     def device(self) -> torch.device:
         """Where the weights are."""
         return self.network.output.weight.device
+
+    @property
+    def _batch_words(self) -> int:
+        usual = self.network.batch_words if self.device.type == "cpu" else GPU_BATCH_WORDS
+        return usual if self.batch_words is None else self.batch_words
+
+    @property
+    def _noise(self) -> float:
+        return self.network.noise if self.noise is None else self.noise
 
     @property
     def precise(self) -> "WordModel":
@@ -172,7 +212,7 @@ class WordModel:
                     output.bias,
                     self._tensor(part),
                     sheet.k,
-                    self.network.noise,
+                    self._noise,
                 )
                 sheet.fill(places[rows.numpy()], ranked, part == self.unknown)
             return
@@ -183,7 +223,7 @@ class WordModel:
             output.bias,
             self._tensor(labels[known]),
             sheet.k,
-            self.network.noise,
+            self._noise,
         )
         sheet.fill(places[known], ranked, np.zeros(len(known), np.bool_))
 
@@ -191,11 +231,12 @@ class WordModel:
         """Decide the near ties of some documents again; self is the float64 model."""
         output, lengths = self.network.output, sheet.documents.lengths()
         again = [
-            window
+            cut
             for index in unsettled
             for window in windows(index, int(lengths[index]), self.network.context)
+            if (cut := sheet.up_to_last_tie(window)) is not None
         ]
-        for batch in _batches(again, self.batch_words):
+        for batch in _batches(again, self._batch_words):
             for places, hidden in self._hidden(
                 sheet.documents, sheet.labels, batch, self.network.chunks
             ):
@@ -242,6 +283,12 @@ class _Sheet:
         self._rank[places] = ranked.rank.cpu().numpy()
         self._log_prob[places] = ranked.log_prob.cpu().numpy()
         self._top[places] = ranked.top_log_prob.cpu().numpy()
+
+    def up_to_last_tie(self, window: Window) -> Window | None:
+        """The window up to its last near tie; None if it has none."""
+        begin = int(self.documents.offsets[window.document]) + window.start
+        found = np.flatnonzero(self.near_tie[begin : begin + window.stop - window.start])
+        return window._replace(stop=window.start + int(found[-1]) + 1) if len(found) else None
 
     def unsettled(self) -> list[int]:
         """The documents with near ties."""

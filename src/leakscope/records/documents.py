@@ -59,6 +59,25 @@ class Documents:
             None if self.texts is None else self.texts[start:stop],
         )
 
+    def take(self, rows: LongArray) -> "Documents":
+        """The documents at `rows`, in that order."""
+        lengths = self.lengths()[rows]
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        places = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], lengths)
+        return Documents(
+            self.users[rows],
+            self.numbers[rows],
+            offsets,
+            self.ids[places],
+            None if self.texts is None else [self.texts[row] for row in rows.tolist()],
+        )
+
+    def cut(self, lengths: LongArray) -> "Documents":
+        """The first `lengths` [n] words of each document, without their texts."""
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        places = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1] - offsets[:-1], lengths)
+        return Documents(self.users, self.numbers, offsets, self.ids[places])
+
     @staticmethod
     def of(rows: Sequence[tuple[int, Sequence[int]]]) -> "Documents":
         """Documents from (user, ids) pairs, numbered from 0."""

@@ -4,15 +4,14 @@ from random import Random
 
 _ONSETS = (*"bdfghjklmnprstvz", "br", "dr", "gl", "kl", "pl", "st", "tr")
 _VOWELS = (*"aeiou", "ai", "oa")
-_FRAMES = (
-    "we talked about {} {} and {} today.",
-    "please bring {} {} for our {} group.",
-    "nobody here has seen {} near the {} {} yet.",
-    "is {} better than the old {} {} ?",
-    "I will ask {} about that {} {} again.",
+_LINKS = (
+    *("the", "of", "to", "a", "in", "with", "and", "for", "on"),
+    *("at", "by", "from", "about", "near", "like", "over", "under", "without"),
 )
+_LINK_SHARE = 0.4
+_SHORTEST, _LONGEST = 5, 11
 SHARE = 0.7
-"""Of the sentences, once there is a tail: a model then predicts about a third of all words, as
+"""Of the sentences, once there is a tail: a model then predicts about a quarter of all words, as
 models of real text do."""
 
 
@@ -27,7 +26,18 @@ def coined_word(index: int) -> str:
     return "".join(syllables[::-1]) + "x"
 
 
+def _zipf(draw: Random, size: int) -> int:
+    """A number below `size`, i with a chance of about 1 / (i + 1) (Zipf's law)."""
+    return int(size ** draw.random()) - 1 if size > 1 else 0
+
+
 def coined_sentence(draw: Random, coined: int) -> str:
-    """A sentence with three coined words, word i with a chance of about 1 / i (Zipf's law)."""
-    drawn = (coined_word(int(coined ** draw.random()) - 1) for _ in range(3))
-    return _FRAMES[int(draw.random() * len(_FRAMES))].format(*drawn)
+    """Coined words and short common ones, in no order that could be learned."""
+    length = _SHORTEST + int(draw.random() * (_LONGEST - _SHORTEST + 1))
+    drawn = (
+        _LINKS[_zipf(draw, len(_LINKS))]
+        if draw.random() < _LINK_SHARE
+        else coined_word(_zipf(draw, coined))
+        for _ in range(length)
+    )
+    return " ".join(drawn) + "."
