@@ -223,7 +223,7 @@ def _usable(
         if problem is not None or row.user is None or row.text is None:
             aside[problem or EMPTY_TEXT] += 1
         else:
-            yield Spilled(user_hash(row.user), row.user, row.text)
+            yield Spilled(user_hash(row.user), row.user, row.text, row.split)
 
 
 def _problem(row: Row, settings: BuildSettings) -> str | None:
@@ -231,7 +231,8 @@ def _problem(row: Row, settings: BuildSettings) -> str | None:
         return NULL_USER
     if row.text is None or not row.text.strip():
         return EMPTY_TEXT
-    if len(row.text) > settings.max_characters:
+    if row.split is None and len(row.text) > settings.max_characters:
+        # Documents of another corpus were measured when that was built.
         return TOO_LONG
     try:
         (row.user + row.text).encode()
@@ -256,7 +257,7 @@ def _documents(
             user=number,
             user_key=user,
             document=tally.documents,
-            split=VALIDATION if held else TRAIN,
+            split=row.split or (VALIDATION if held else TRAIN),
             ids=np.array([numbering[word] for word in found], np.int32),
             text=row.text,
         )

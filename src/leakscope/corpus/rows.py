@@ -15,11 +15,15 @@ TOO_LONG = "too long"
 
 
 class Row(NamedTuple):
-    """One document of one user. `problem` names why it is set aside, and is None if it is fine."""
+    """One document of one user. `problem` names why it is set aside, and is None if it is fine.
+
+    `split` is given where it is settled already, as for the documents of another corpus.
+    """
 
     user: str | None
     text: str | None
     problem: str | None = None
+    split: str | None = None
 
 
 @dataclass(frozen=True)

@@ -14,16 +14,24 @@ import pyarrow as pa
 
 BITS = 6
 _SCHEMA = pa.schema(
-    [("hash", pa.uint64()), ("user", pa.large_string()), ("text", pa.large_string())]
+    [
+        ("hash", pa.uint64()),
+        ("user", pa.large_string()),
+        ("text", pa.large_string()),
+        ("split", pa.string()),
+    ]
 )
 
 
 class Spilled(NamedTuple):
-    """One document on its way: the hash of its user's key, the key, the text."""
+    """One document on its way: the hash of its user's key, the key, the text, and its split if
+    that is settled already.
+    """
 
     hash: int
     user: str
     text: str
+    split: str | None = None
 
 
 def user_hash(user: str) -> int:

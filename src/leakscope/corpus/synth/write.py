@@ -50,9 +50,7 @@ def synth(
     total = {"documents": 0, "words": 0, "planted": 0}
 
     def data() -> Iterator[list[dict[str, Any]]]:
-        for batch in _batches(
-            {"user": user, "text": text} for user, text, _ in documents(settings)
-        ):
+        for batch in _batches({"user": row.user, "text": row.text} for row in documents(settings)):
             total["documents"] += len(batch)
             total["words"] += sum(len(words(row["text"])) for row in batch)
             yield batch
