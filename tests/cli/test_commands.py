@@ -194,6 +194,7 @@ def test_help_loads_nothing_heavy_and_version_is_there():
     [
         ["demo"],
         ["corpus", "build"],
+        ["corpus", "clean"],
         ["corpus", "info"],
         ["corpus", "synth"],
         ["train"],

@@ -1,10 +1,11 @@
-"""`leakscope corpus`: build, info, synth."""
+"""`leakscope corpus`: build, clean, info, synth."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from leakscope.cli.cleaning import clean
 from leakscope.cli.progress import STARTS_OVER, shown
 
 if TYPE_CHECKING:
@@ -82,6 +83,9 @@ def build(
             progress=progress,
         )
     _print(manifest, json)
+
+
+app.command("clean")(clean)
 
 
 @app.command("info")

@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from leakscope.commands.audits import compare, report
-    from leakscope.commands.corpora import corpus_build, corpus_info, corpus_synth
+    from leakscope.commands.corpora import (
+        corpus_build,
+        corpus_clean,
+        corpus_info,
+        corpus_synth,
+    )
     from leakscope.commands.probing import probe
     from leakscope.commands.story import demo
     from leakscope.commands.trainings import train
@@ -19,6 +24,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "compare": "audits",
     "corpus_build": "corpora",
+    "corpus_clean": "corpora",
     "corpus_info": "corpora",
     "corpus_synth": "corpora",
     "demo": "story",
@@ -30,6 +36,7 @@ _HOMES = {
 __all__ = [
     "compare",
     "corpus_build",
+    "corpus_clean",
     "corpus_info",
     "corpus_synth",
     "demo",

@@ -1,9 +1,12 @@
-"""`corpus build`, `corpus info` and `corpus synth`."""
+"""`corpus build`, `corpus clean`, `corpus info` and `corpus synth`."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 from leakscope.corpus.build import BuildSettings, build
+from leakscope.corpus.clean import clean
+from leakscope.corpus.clean_settings import CleanSettings
+from leakscope.corpus.clean_summary import CleanSummary
 from leakscope.corpus.manifest import CorpusManifest
 from leakscope.corpus.rows import Columns
 from leakscope.corpus.store import Corpus
@@ -28,6 +31,13 @@ def corpus_build(
         inputs, out, columns=columns, format=format, settings=settings, progress=progress
     )
     return corpus.manifest
+
+
+def corpus_clean(
+    corpus: Path, out: Path, settings: CleanSettings, *, progress: Progress = silent
+) -> CleanSummary:
+    """Write a new corpus without duplicates, personal data or rare words, as `settings` ask."""
+    return clean(Corpus.open(corpus), out, settings, progress)
 
 
 def corpus_info(corpus: Path) -> CorpusManifest:
