@@ -4,7 +4,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 BIN := .venv/bin
 
-.PHONY: setup demo test lint browser test-browser bench bench-100m clean
+.PHONY: setup demo test lint browser test-browser test-presidio bench bench-100m clean
 
 setup: .venv/ready
 
@@ -25,7 +25,7 @@ lint: setup
 
 # One torch thread for each of the two test processes, so that they do not fight over the cores.
 test: lint
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m "not slow" --ignore=tests/browser
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m "not slow and not presidio" --ignore=tests/browser
 
 browser: setup
 	$(BIN)/pip install --quiet --editable '.[dev,browser]'
@@ -33,6 +33,11 @@ browser: setup
 # Needs a system Chromium (Debian: apt-get install chromium).
 test-browser: browser
 	$(BIN)/pytest -m browser tests/browser
+
+# Apart from the others, since presidio brings spaCy along.
+test-presidio: setup
+	$(BIN)/pip install --quiet --editable '.[dev,presidio]'
+	$(BIN)/pytest -m presidio tests/corpus
 
 # Ratios measured in one run, with their bars; benchmarks/results/bench.json has them too.
 bench: setup

@@ -217,6 +217,13 @@ def test_the_account_is_kept_privately(make_corpus, tmp_path):
     assert not list((tmp_path / "new").rglob(".*"))
 
 
+def test_rare_placeholders_stay_and_lookalikes_do_not(make_corpus, tmp_path):
+    old = make_corpus([("a", "the xxSECRETxx a@b.co"), ("b", "the end")])
+    clean(old, tmp_path / "new", CleanSettings(min_users=2, scrub=("email",)))
+    texts = {text for _, _, text in stored(Corpus.open(tmp_path / "new"))}
+    assert texts == {"the xxRARExx xxEMAILxx", "the xxRARExx"}
+
+
 def test_rare_words_of_lowercase_corpora_and_cjk(make_corpus, tmp_path):
     old = make_corpus([("a", "The 東京 x"), ("b", "the y"), ("b", "京 y")], lowercase=True)
     summary = clean(old, tmp_path / "new", CleanSettings(min_users=2))

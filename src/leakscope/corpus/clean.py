@@ -157,6 +157,7 @@ def _of_split(shard: Shard, split: str) -> Iterator[CleanDocument]:
 
 
 def _find_duplicates(corpus: Corpus, settings: CleanSettings, progress: Progress) -> DropDocuments:
+    progress("compare documents", 0)
     training = lowered(corpus.load(), corpus.lexicon)
     exact = exact_duplicates(training, across_users=settings.across_users)
     if settings.documents == "exact":

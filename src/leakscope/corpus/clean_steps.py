@@ -15,13 +15,15 @@ from leakscope.corpus.clean_summary import (
     RepeatedSentences,
     Scrubbed,
 )
-from leakscope.corpus.pii import Finder, scrub
-from leakscope.corpus.placeholders import is_placeholder, placeholder, put
+from leakscope.corpus.pii import KINDS, Finder, scrub
+from leakscope.corpus.placeholders import placeholder, put
 from leakscope.corpus.sentences import Repeated, pieces, sentence_key
 from leakscope.corpus.split import TRAIN
 from leakscope.corpus.words import spans, words
 
-RARE = "rare"
+RARE = placeholder("rare")
+# However few users have them: these stand for something, and give nothing away.
+_STAY = frozenset([RARE, *map(placeholder, KINDS)])
 
 
 class CleanDocument(NamedTuple):
@@ -208,10 +210,10 @@ class ReplaceRare:
         """The document with its rare words replaced; placeholders stay."""
         changes = []
         for start, end in spans(document.text):
-            word = document.text[start:end]
-            word = word.lower() if self._lowercase else word
-            if word not in self._common and not is_placeholder(word):
-                changes.append((start, end, placeholder(RARE)))
+            written = document.text[start:end]
+            word = written.lower() if self._lowercase else written
+            if word not in self._common and written not in _STAY:
+                changes.append((start, end, RARE))
                 self._replaced.add(word)
         if not changes:
             return document

@@ -1,10 +1,8 @@
 """Words that stand in for what was taken out of a text, such as `xxEMAILxx`."""
 
-import re
 import string
 from collections.abc import Iterable
 
-_SHAPE = re.compile("xx[A-Z][A-Z_]*xx", re.IGNORECASE)
 # A placeholder beside one of these stays a word of its own; "'" and "_" would be drawn into it.
 _APART = frozenset(string.whitespace + string.punctuation) - set("'_")
 
@@ -12,11 +10,6 @@ _APART = frozenset(string.whitespace + string.punctuation) - set("'_")
 def placeholder(kind: str) -> str:
     """The single word that stands for something of this kind."""
     return f"xx{kind.upper()}xx"
-
-
-def is_placeholder(word: str) -> bool:
-    """Whether a word has the form of a placeholder, also after lower-casing."""
-    return _SHAPE.fullmatch(word) is not None
 
 
 def put(text: str, changes: Iterable[tuple[int, int, str]]) -> str:
