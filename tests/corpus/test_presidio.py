@@ -12,7 +12,7 @@ from leakscope.corpus.presidio import presidio_finder
 from leakscope.corpus.store import Corpus
 from leakscope.records.errors import LeakscopeError
 
-SSN = "my social security number is 078-05-1126, keep it"
+SSN = "my social security number is 536-22-8726, keep it"
 
 
 @pytest.mark.presidio
@@ -23,7 +23,9 @@ def test_presidio_finds_more_than_our_patterns_and_asks_nobody(monkeypatch):
     monkeypatch.setattr(socket.socket, "connect", refuse)
     find = presidio_finder()
     assert scrub(SSN)[1] == {}
-    assert scrub(SSN, (), find) == (SSN.replace("078-05-1126", "xxUS_SSNxx"), {"us_ssn": 1})
+    assert scrub(SSN, (), find) == (SSN.replace("536-22-8726", "xxUS_SSNxx"), {"us_ssn": 1})
+    assert scrub("123456789", (), find)[1] == {}
+    assert scrub("my passport is 123456789", (), find)[1] == {"us_passport": 1}
     both = scrub("card 4111 1111 1111 1111 of ann@example.org", ("email",), find)
     assert both == ("card xxCARDxx of xxEMAILxx", {"card": 1, "email": 1})
     assert scrub("we had sweet tea again", ("email",), find)[1] == {}

@@ -47,8 +47,7 @@ def presidio_finder(model: str | None = None) -> Callable[[str], list[Finding]]:
 
 def _engine(model: str | None) -> "tuple[AnalyzerEngine, str]":
     try:
-        import spacy  # noqa: PLC0415  an extra
-        from presidio_analyzer import AnalyzerEngine, RecognizerRegistry  # noqa: PLC0415
+        from presidio_analyzer import AnalyzerEngine, RecognizerRegistry  # noqa: PLC0415  an extra
         from presidio_analyzer.nlp_engine import SpacyNlpEngine  # noqa: PLC0415
     except ImportError:
         raise LeakscopeError(
@@ -57,7 +56,7 @@ def _engine(model: str | None) -> "tuple[AnalyzerEngine, str]":
 
     # It logs which recognizers it leaves out, which nobody asked for.
     logging.getLogger("presidio-analyzer").setLevel(logging.ERROR)
-    pipeline: Any = spacy.blank("en") if model is None else _installed(model)
+    pipeline: Any = _patterns_only() if model is None else _installed(model)
     pipeline.max_length = sys.maxsize  # the corpus has a limit of its own
     language = pipeline.lang
     nlp = SpacyNlpEngine(models=[{"lang_code": language, "model_name": model or "blank"}])
@@ -68,6 +67,21 @@ def _engine(model: str | None) -> "tuple[AnalyzerEngine, str]":
         registry.remove_recognizer(name)
     engine = AnalyzerEngine(registry=registry, nlp_engine=nlp, supported_languages=[language])
     return engine, language
+
+
+def _patterns_only() -> Any:
+    """English words, with the little that presidio needs to see a pattern's context words."""
+    import spacy  # noqa: PLC0415  an extra
+
+    def lower_case_lemmas(words: Any) -> Any:
+        for word in words:
+            word.lemma_ = word.lower_
+        return words
+
+    spacy.Language.component("lower_case_lemmas", func=lower_case_lemmas)
+    pipeline = spacy.blank("en")
+    pipeline.add_pipe("lower_case_lemmas")
+    return pipeline
 
 
 def _installed(model: str) -> Any:
