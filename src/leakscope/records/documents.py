@@ -63,12 +63,11 @@ class Documents:
         """The documents at `rows`, in that order."""
         lengths = self.lengths()[rows]
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        places = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], lengths)
         return Documents(
             self.users[rows],
             self.numbers[rows],
             offsets,
-            self.ids[places],
+            self.ids[self.places(rows)],
             None if self.texts is None else [self.texts[row] for row in rows.tolist()],
         )
 
@@ -77,6 +76,12 @@ class Documents:
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         places = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1] - offsets[:-1], lengths)
         return Documents(self.users, self.numbers, offsets, self.ids[places])
+
+    def places(self, rows: LongArray) -> LongArray:
+        """Where the words of these documents are among all words."""
+        lengths = self.lengths()[rows]
+        before = np.cumsum(lengths) - lengths
+        return np.arange(int(lengths.sum())) + np.repeat(self.offsets[rows] - before, lengths)
 
     @staticmethod
     def of(rows: Sequence[tuple[int, Sequence[int]]]) -> "Documents":
