@@ -3,7 +3,8 @@
 `rank_early` asks only whether each label is among the top k: it takes the vocabulary in blocks,
 most frequent words first, and drops a position as soon as k entries surely beat its label.
 `rank_full` is the plain way, and gives every log-probability. Both leave decisions within float
-noise to the caller, who settles them in float64 by `rank_exact`.
+noise to the caller, who settles them in float64 by `rank_exact`. `best` names the entries at the
+top themselves.
 """
 
 from dataclasses import dataclass
@@ -144,3 +145,22 @@ def rank_exact(hidden: Tensor, weight: Tensor, bias: Tensor, labels: Tensor, k: 
         (logits.amax(1) - total).float(),
         torch.zeros_like(rank, dtype=torch.bool),
     )
+
+
+def best(hidden: Tensor, weight: Tensor, bias: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """(entries [m, count] int64, their log-probabilities) of the greatest logits given `hidden`
+    [m, h], the greatest first, equal ones by lower id; `count` is at most the number of entries.
+    """
+    logits = torch.addmm(bias, hidden, weight.T)
+    # One more than asked shows where equal logits straddle the end, of which topk takes any.
+    found = torch.topk(logits, min(count + 1, len(weight)), dim=1)
+    by_id = found.indices.argsort(1)
+    values, entries = found.values.gather(1, by_id), found.indices.gather(1, by_id)
+    order = values.argsort(stable=True, dim=1, descending=True)[:, :count]
+    values, entries = values.gather(1, order), entries.gather(1, order)
+    if count < len(weight):
+        torn = (found.values[:, count - 1] == found.values[:, count]).nonzero().squeeze(1)
+        if len(torn):
+            entries[torn] = logits[torn].argsort(stable=True, dim=1, descending=True)[:, :count]
+            values[torn] = logits[torn].gather(1, entries[torn])
+    return entries, values - torch.logsumexp(logits, 1, keepdim=True)

@@ -16,7 +16,7 @@ from torch import Tensor
 from leakscope.corpus.lexicon import Lexicon
 from leakscope.models.interface import Distribution
 from leakscope.models.networks import Network, Reader
-from leakscope.models.output import Ranked, rank_early, rank_exact, rank_full
+from leakscope.models.output import Ranked, best, rank_early, rank_exact, rank_full
 from leakscope.records.documents import (
     BoolArray,
     Documents,
@@ -128,6 +128,21 @@ class WordModel:
                 mine = logits.gather(1, self._tensor(labels[places[rows]])[:, None]).squeeze(1)
                 found[places[rows]] = (mine - torch.logsumexp(logits, 1)).cpu().numpy()
         return found[wanted]
+
+    @torch.inference_mode()
+    def candidates(self, documents: Documents, count: int) -> tuple[IntArray, FloatArray]:
+        """(entries, log-probabilities), each [w, count]: the most probable entries at every word,
+        marks included, in the order of `Distribution.order`; fewer if the model has fewer.
+        """
+        output, count = self.network.output, min(count, len(self.vocabulary) + 2)
+        entries = np.zeros((len(documents.ids), count), np.int32)
+        log_probs = np.zeros((len(documents.ids), count), np.float32)
+        for places, hidden in self.states(documents):
+            for rows in torch.split(torch.arange(len(places)), FULL_ROWS):
+                found, logs = best(hidden[rows], output.weight, output.bias, count)
+                entries[places[rows.numpy()]] = found.cpu().numpy()
+                log_probs[places[rows.numpy()]] = logs.float().cpu().numpy()
+        return entries, log_probs
 
     def states(
         self, documents: Documents, read: Reader | None = None
