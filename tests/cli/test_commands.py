@@ -8,6 +8,8 @@ import sys
 import pyarrow.parquet as pq
 import pytest
 
+from leakscope.records.blocklist import BlockList
+
 SIZE = ("--arch", "gru", "--embedding", 16, "--hidden", 24)
 TRAIN = ("train", *SIZE, "--epochs", 2, "--batch-size", 16)
 
@@ -163,6 +165,50 @@ def test_probe(built, leakscope, fails, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("Dear\n\nthe\n"))
     assert leakscope("probe", built / "m").out.count("→") == 3
     assert "at least 1" in fails("probe", built / "m", "x", "--top-k", 0)
+
+
+def test_probe_behind_a_block_list(built, leakscope, fails):
+    asked = ("probe", built / "m", "Dear", "--length", 6)
+    plain = json.loads(leakscope(*asked, "--json", "--top-k", 12).out)
+    assert plain["hidden"] is plain["avoided"] is None
+    shown = [(found["entry"], found["probability"]) for found in plain["suggestions"]]
+    first, second, third = [found["entry"] for found in plain["suggestions"] if found["is_word"]][
+        :3
+    ]
+    ngrams = [["Dear", first], ["Dear", second], [third], ["other", "words"]]
+    listed = BlockList.build(ngrams, 1e-9, salt=bytes(16), lowercase=False)
+    listed.save(built / "list")
+    command = (*asked, "--block-list", built / "list")
+    found = json.loads(leakscope(*command, "--json").out)
+    left = [(suggestion["entry"], suggestion["probability"]) for suggestion in found["suggestions"]]
+    assert left == [pair for pair in shown if pair[0] not in (first, second, third)][:5]
+    assert found["hidden"] == shown.index(left[-1]) - 4 == 3
+    assert found["avoided"] >= shown.index(left[0])
+    assert found["continuation"][:1] in ([left[0][0]], []) and third not in found["continuation"]
+    printed = leakscope(*command).out
+    assert "hidden by the block list: 3 suggestions" in printed
+    assert first not in [line.split()[1] for line in printed.splitlines()[:5]]
+    (built / "list").write_bytes(b"PAR1")
+    assert "not a block list" in fails(*command)
+    assert "no block list" in fails(*command[:-1], built / "nowhere")
+
+
+def test_a_block_list_of_cased_words_does_not_fit_a_lower_cased_model(chat_model, fails, tmp_path):
+    BlockList.build([["A"]], 0.1, salt=bytes(16), lowercase=False).save(tmp_path / "list")
+    said = fails("probe", chat_model, "hello", "--block-list", tmp_path / "list")
+    assert "not lower-cased" in said
+
+
+@pytest.fixture
+def chat_model(leakscope, tmp_path):
+    """A model of a lower-cased corpus."""
+    rows = [{"user": f"u{i % 3}", "text": f"Hello Number {i % 5}"} for i in range(12)]
+    (tmp_path / "chat.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    chat = tmp_path / "chat.jsonl"
+    assert leakscope("corpus", "build", chat, "--lowercase", "--out", tmp_path / "lc").code == 0
+    small = ("--embedding", 8, "--hidden", 8, "--layers", 1, "--epochs", 1)
+    assert leakscope("train", tmp_path / "lc", *small, "--out", tmp_path / "lm").code == 0
+    return tmp_path / "lm"
 
 
 def test_revealed_runs_hold_the_words(built, leakscope):

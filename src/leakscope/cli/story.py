@@ -89,6 +89,9 @@ def probe(
     ] = None,
     top_k: Annotated[int, typer.Option(help="How many suggestions to show.")] = 5,
     length: Annotated[int, typer.Option(help="Longest continuation, in words.")] = 20,
+    block_list: Annotated[
+        Path | None, typer.Option(help="A block list; what it blocks is not shown.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a prefix.")] = False,
 ) -> None:
     """Type a prefix, see the top-k next words and the greedy continuation.
@@ -100,7 +103,7 @@ def probe(
 
     if top_k < 1 or length < 0:
         raise LeakscopeError("--top-k must be at least 1 and --length at least 0.")
-    prober = Prober(model)
+    prober = Prober(model, block_list)
     if text is not None:
         _print_probe(prober(text, top_k=top_k, length=length), json)
         return
@@ -113,6 +116,10 @@ def probe(
         if not line or (not line.strip() and sys.stdin.isatty()):
             return
         _print_probe(prober(line, top_k=top_k, length=length), json)
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"
 
 
 def _print_probe(found: "Probe", as_json: bool) -> None:
@@ -132,5 +139,10 @@ def _print_probe(found: "Probe", as_json: bool) -> None:
     said = " ".join(printable(word) for word in found.continuation)
     typer.echo(f"{shown_prefix} → {said or '(end)'}")
     typer.echo(f"     probability of the continuation {found.probability:.4g}")
+    if found.hidden is not None and found.avoided is not None:
+        typer.echo(
+            f"     hidden by the block list: {found.hidden} suggestion{_s(found.hidden)}, "
+            f"{found.avoided} word{_s(found.avoided)} of the continuation"
+        )
     if any(found.unknown):
         typer.echo("     words in [brackets] are not in the model's vocabulary")

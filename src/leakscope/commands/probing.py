@@ -1,13 +1,20 @@
 """`probe`: what the model would suggest, as a curious user sees it."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from leakscope.corpus.words import words
-from leakscope.models.interface import LanguageModel
+from leakscope.models.blocked import BlockedModel
+from leakscope.models.interface import Distribution
 from leakscope.models.storage import load_config, load_model
 from leakscope.models.wordlevel import MARK
+from leakscope.records.blocklist import BlockList
+from leakscope.records.documents import BoolArray
+from leakscope.records.errors import LeakscopeError
 
 
 @dataclass(frozen=True)
@@ -32,39 +39,80 @@ class Probe:
     """The top entry, taken again and again, up to the end of the document."""
     probability: float
     """Of the whole continuation."""
+    hidden: int | None = None
+    """How many blocked words would have stood among the suggestions; None: no block list."""
+    avoided: int | None = None
+    """How many blocked words the continuation went round; None: no block list."""
 
 
 class Prober:
-    """A model that is asked again and again."""
+    """A model that is asked again and again, behind a block list if there is one."""
 
-    def __init__(self, model: Path) -> None:
+    def __init__(self, model: Path, block_list: Path | None = None) -> None:
         self._lowercase = load_config(model).lowercase
-        loaded = load_model(model)
-        self._model: LanguageModel = loaded
-        self._known = frozenset(loaded.vocabulary)
+        self._model = load_model(model)
+        self._known = frozenset(self._model.vocabulary)
+        self._blocked: BlockedModel | None = None
+        if block_list is not None:
+            loaded = BlockList.load(block_list)
+            if self._lowercase and not loaded.lowercase:
+                raise LeakscopeError(
+                    f"The words of {block_list} are not lower-cased, those of the model are; make "
+                    f"the list from the corpus that the model was trained on."
+                )
+            self._blocked = BlockedModel(self._model, loaded)
 
     def __call__(self, text: str, *, top_k: int = 5, length: int = 20) -> Probe:
         """Top k and greedy continuation of at most `length` words."""
         prefix = words(text, lowercase=self._lowercase)
-        first = self._model.next(prefix)
+        first, blocked = self._next(prefix)
+        order = _left(first, blocked, top_k)
         suggestions = [
             Suggestion(first.entries[i], math.exp(first.log_probs[i]), i < first.words)
-            for i in first.order(top_k)
+            for i in order
         ]
+        hidden = _above(first, blocked, order[-1])
         continuation: list[str] = []
-        total = 0.0
+        total, avoided = 0.0, 0
         after = first
         while len(continuation) < length:
-            best = after.order(1)[0]
+            best = _left(after, blocked, 1)[0]
+            avoided += _above(after, blocked, best)
             if after.entries[best] == MARK and best >= after.words:
                 break
             total += float(after.log_probs[best])
             continuation.append(after.entries[best])
-            after = self._model.next(prefix + continuation)
+            after, blocked = self._next(prefix + continuation)
         unknown = [word not in self._known for word in prefix]
-        return Probe(prefix, unknown, suggestions, continuation, math.exp(total))
+        found = Probe(prefix, unknown, suggestions, continuation, math.exp(total))
+        if self._blocked is None:
+            return found
+        return replace(found, hidden=hidden, avoided=avoided)
+
+    def _next(self, prefix: Sequence[str]) -> tuple[Distribution, BoolArray]:
+        """The model's own distribution, and which of its entries are blocked."""
+        after = self._model.next(prefix)
+        if self._blocked is None:
+            return after, np.zeros(len(after.entries), np.bool_)
+        return after, self._blocked.hides(prefix)
 
 
-def probe(model: Path, text: str, *, top_k: int = 5, length: int = 20) -> Probe:
-    """What `model` suggests after `text`."""
-    return Prober(model)(text, top_k=top_k, length=length)
+def _left(after: Distribution, blocked: BoolArray, count: int) -> list[int]:
+    """The `count` most probable entries that are not blocked; marks never are."""
+    order = after.order(count + int(blocked.sum()))
+    return [index for index in order if not blocked[index]][:count]
+
+
+def _above(after: Distribution, blocked: BoolArray, entry: int) -> int:
+    """How many blocked entries come before `entry`."""
+    if not blocked.any():
+        return 0
+    order = after.order(len(after.entries))
+    return int(blocked[order[: order.index(entry)]].sum())
+
+
+def probe(
+    model: Path, text: str, *, top_k: int = 5, length: int = 20, block_list: Path | None = None
+) -> Probe:
+    """What `model` suggests after `text`, behind a block list if there is one."""
+    return Prober(model, block_list)(text, top_k=top_k, length=length)
