@@ -185,7 +185,8 @@ class BlockList:
                 folded = _mix(folded * _ODD + before[rows, length - 2])
             if length in self.lengths:
                 found[rows] |= self._holds(_mix(folded[:, None] ^ last[rows]))
-        return found & (candidates != 0)
+        found[candidates == 0] = False
+        return found
 
     def _add(self, ngrams: list[tuple[str, ...]], length: int) -> None:
         """Set the bits of n-grams that all have this length."""
@@ -193,8 +194,8 @@ class BlockList:
         hashes = self.word_hashes(list(numbers))
         words = hashes[[[numbers[word] for word in ngram] for ngram in ngrams]]
         folded = np.full(len(ngrams), _START)
-        for place in range(length - 2, -1, -1):
-            folded = _mix(folded * _ODD + words[:, place])
+        for before in range(length - 2, -1, -1):
+            folded = _mix(folded * _ODD + words[:, before])
         at = _mix(folded ^ _mix(words[:, -1] + _LAST))
         step = _step(at)
         for _ in range(self.probes):
