@@ -73,6 +73,19 @@ def test_nothing_blocked_comes_out_in_a_second_report(k, least, corpus, model, t
         assert not parts(words) & unique
     assert second.unique_sequences < first.unique_sequences
 
+    # What moved up and is unique too goes into the next list, until nothing does.
+    runs = [tmp_path / "first"]
+    while second.unique_sequences and len(runs) < 9:
+        runs.append(out)
+        path = tmp_path / f"list-{len(runs)}"
+        made = block_list(runs[0], corpus.path, path, more=runs[1:])
+        blocked = BlockedModel(model, BlockList.load(path), corpus.lexicon.words)
+        unique |= {words for words, users in sequences(out).items() if users == 1}
+        assert made.sequences == len(unique)
+        second, out = run(blocked, corpus, tmp_path / f"run-{len(runs)}", k, reveal=True)
+        assert not any(parts(words) & unique for words in sequences(out))
+    assert second.unique_sequences == 0
+
     accuracy = [
         evaluate(each, corpus.documents("validation"), (k,)).accuracy[k]
         for each in (model, blocked)

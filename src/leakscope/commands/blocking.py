@@ -1,7 +1,7 @@
 """`block_list`: from a report's unique sequences to a list of what the model must not complete."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,7 +26,7 @@ class BlockListSummary:
 
     path: Path
     sequences: int
-    """Unique sequences of the run, none of which can come out any more."""
+    """Unique sequences of the runs, none of which can come out any more."""
     ngrams: int
     """Their distinct minimal unique windows, which are blocked."""
     by_length: dict[int, int]
@@ -46,25 +46,29 @@ def block_list(
     corpus: Path,
     out: Path,
     *,
+    more: Sequence[Path] = (),
     rate: float = RATE,
     threads: int = 1,
     salt: bytes | None = None,
     progress: Progress = silent,
 ) -> BlockListSummary:
     """Write to `out` a block list of the unique sequences of a run, redacted or not, of a report
-    on `corpus`. `salt` is drawn afresh unless given.
+    on `corpus`, and of `more` runs on it, such as a second report behind the list of the first.
+    `salt` is drawn afresh unless given.
     """
     if out.exists():
         raise already(out)
-    manifest, _ = open_run(run)
     opened = Corpus.open(corpus)
-    if manifest.corpus_digest != opened.manifest.digest:
-        raise LeakscopeError(
-            f"The run in {run} is of another corpus than {corpus}; give the corpus that it was "
-            f"made on."
-        )
+    for each in (run, *more):
+        if open_run(each)[0].corpus_digest != opened.manifest.digest:
+            raise LeakscopeError(
+                f"The run in {each} is of another corpus than {corpus}; give the corpus that it "
+                f"was made on."
+            )
     progress("block list", 0, 3)
-    sequences = list(unique_sequences(run, opened))
+    sequences = sorted(
+        {tuple(found) for each in (run, *more) for found in unique_sequences(each, opened)}
+    )
     progress("block list", 1, 3, f"{len(sequences)} unique sequences")
     windows = minimal_unique(sequences, opened, threads)
     progress("block list", 2, 3, f"{len(windows)} minimal windows")
