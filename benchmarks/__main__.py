@@ -1,11 +1,11 @@
-"""`python -m benchmarks [scoring counting training reporting scaling hundred]`."""
+"""`python -m benchmarks [scoring counting training scaling public reporting hundred secrets]`."""
 
 import sys
 from pathlib import Path
 
 import torch
 
-from benchmarks import counting, reporting, scaling, scoring, training
+from benchmarks import counting, reporting, scaling, scoring, secrets, training
 from benchmarks.lines import Line, save, show
 
 GROUPS = {
@@ -13,13 +13,16 @@ GROUPS = {
     "counting": counting.lines,
     "training": training.lines,
     "scaling": scaling.lines,
+    "public": reporting.public_lines,
     "reporting": reporting.lines,
     "hundred": lambda: scaling.lines((10_000_000, 100_000_000)),
+    "secrets": secrets.lines,
 }
+ONLY_WHEN_ASKED = ("hundred", "secrets")
 
 
 def main() -> None:
-    chosen = sys.argv[1:] or [name for name in GROUPS if name != "hundred"]
+    chosen = sys.argv[1:] or [name for name in GROUPS if name not in ONLY_WHEN_ASKED]
     torch.set_num_threads(2)
     lines: list[Line] = []
     for name in chosen:

@@ -6,10 +6,17 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from benchmarks import material
 from benchmarks.lines import Line, seconds
-from leakscope.leakage.audit import ReportSettings, Subject, audit
+from leakscope.leakage.audit import Subject, audit
+from leakscope.leakage.public import surprise
+from leakscope.leakage.sequences import Members
+from leakscope.leakage.settings import ReportSettings
+from leakscope.models.storage import load_model
 from leakscope.models.wordlevel import WordModel
+from leakscope.records.artifacts import read_parquet
 from leakscope.records.documents import Documents, Scores
 from leakscope.report.page import write_page
 
@@ -20,6 +27,9 @@ class Timed:
 
     model: WordModel
     spent: list[float] = field(default_factory=list)
+
+    def log_probs(self, documents: Documents, wanted: np.ndarray) -> np.ndarray:
+        return self.model.log_probs(documents, wanted)
 
     def score(self, documents: Documents, *, top_k: int, every_probability: bool = False) -> Scores:
         begin = time.perf_counter()
@@ -46,6 +56,41 @@ def lines(words: int = 10_000_000, learned_on: int = 300_000) -> list[Line]:
         detail = f"{rest:.1f} s of {whole:.1f} s"
         found.append(Line(name, rest / whole, 0.10, True, detail=detail))
     return found
+
+
+def public_lines(words: int = 1_000_000, learned_on: int = 300_000) -> list[Line]:
+    """What a public model adds to a report when one document in a hundred holds something unique:
+    occurrences of S in that many documents, drawn at random, stand for the unique ones.
+    """
+    on, small = material.corpus(words), material.corpus(learned_on)
+    audited = material.model("lstm-2x128", small).reading(on.lexicon)
+    public = material.model_path("gru-160-512", small)
+    subject = Subject("bench", "bench", {}, lambda: audited, {})
+    folder = Path(tempfile.mkdtemp(prefix="leakscope-bench-"))
+    try:
+        whole = seconds(lambda: _report(subject, on, folder / "run", False))
+        columns = ["document", "start", "length"]
+        found = read_parquet(folder / "run" / "occurrences.parquet", columns)
+    finally:
+        shutil.rmtree(folder)
+    document, start, length = (found[name].to_numpy() for name in columns)
+    held = np.unique(document)
+    share = max(1, on.manifest.train.documents // 100)
+    drawn = np.random.default_rng(0).choice(held, share, replace=False)
+    chosen = np.flatnonzero(np.isin(document, drawn))
+    nothing = np.zeros(len(document))
+    members = Members(
+        nothing.astype(np.int32), nothing.astype(np.int32), document, start, length,
+        nothing.astype(np.float32), nothing.astype(bool), nothing.astype(bool),
+    )  # fmt: skip
+
+    def judge() -> None:
+        model = load_model(public).reading(on.lexicon)
+        surprise(model, on.documents(), members, chosen)
+
+    more = seconds(judge)
+    detail = f"{more:.1f} s beside {whole:.1f} s, {len(chosen):,} sequences, public model a GRU"
+    return [Line("report 1M words: public model / rest", more / whole, 0.15, True, detail=detail)]
 
 
 def _report(subject: Subject, on, out: Path, reveal: bool) -> None:

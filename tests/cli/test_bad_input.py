@@ -257,7 +257,12 @@ def test_ctrl_c_is_no_traceback_and_training_resumes(trained, tmp_path, leakscop
         str(tmp_path / "long"),
     ]
     process = subprocess.Popen(
-        command, stderr=subprocess.PIPE, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"}
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        # A shell's background job ignores the signal, and so would this child of it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509
     )
     while not (tmp_path / "long" / "checkpoint.json").exists():
         assert process.poll() is None

@@ -135,6 +135,7 @@ def test_a_killed_revealed_run_leaves_no_words_in_a_redacted_one(built, leakscop
         "report.html",
         "sequences.parquet",
         "users.parquet",
+        "validation.parquet",
     ]
     assert pq.read_table(out / "sequences.parquet")["sequence"].null_count > 0
 

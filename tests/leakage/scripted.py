@@ -30,6 +30,9 @@ class ScriptedModel:
             entries, len(self.lexicon), np.log(np.array([*values, 1 - sum(values)]))
         )
 
+    def log_probs(self, documents: Documents, wanted: np.ndarray) -> np.ndarray:
+        return self.score(documents, top_k=1, every_probability=True).log_prob[wanted]
+
     def score(self, documents: Documents, *, top_k: int, every_probability: bool = False) -> Scores:
         ranks, logs, tops = [], [], []
         for index in range(len(documents)):

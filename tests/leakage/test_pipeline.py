@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from leakscope.corpus.build import BuildSettings, build_rows
 from leakscope.corpus.rows import Row
 from leakscope.corpus.store import Corpus
-from leakscope.leakage.audit import ReportSettings, Subject, audit
+from leakscope.leakage.audit import Subject, audit
+from leakscope.leakage.settings import ReportSettings
 from leakscope.models.wordlevel import WordModel
 from small_models import SMALL, sharp_model
 

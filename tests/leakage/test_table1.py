@@ -4,7 +4,8 @@ import pyarrow.parquet as pq
 import pytest
 from scripted import ScriptedModel
 
-from leakscope.leakage.audit import ReportSettings, Subject, audit
+from leakscope.leakage.audit import Subject, audit
+from leakscope.leakage.settings import ReportSettings
 
 ROWS = [
     ("ann", "Thank you very much"),

@@ -79,6 +79,7 @@ def make_run(tmp_path: Path) -> MakeRun:
         name: str = "a model",
         corpus: str = "c0ffee",
         model: dict[str, Any] | None = None,
+        public: dict[str, Any] | None = None,
         **metrics: Any,
     ) -> Path:
         if rows is None:
@@ -96,7 +97,7 @@ def make_run(tmp_path: Path) -> MakeRun:
         manifest = RunManifest(
             name=name, versions={"leakscope": "0.1.0"}, settings={"top_k": 1, "reveal": revealed},
             revealed=revealed, corpus_digest=corpus, lexicon_digest="1e", model_digest="3d",
-            model=model or {},
+            model=model or {}, public=public,
         )  # fmt: skip
         write_json(run / "manifest.json", manifest)
         return run

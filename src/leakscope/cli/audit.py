@@ -35,6 +35,52 @@ def report(
             "softmax."
         ),
     ] = False,
+    public: Annotated[
+        str | None,
+        typer.Option(
+            help="A model that never saw these users, to tell private sequences from plain "
+            "language: a model directory; 'retrain', to train one without the owners of unique "
+            "sequences; or 'crossfit', to train --folds of them, each without a part of the users."
+        ),
+    ] = None,
+    folds: Annotated[int, typer.Option(help="Cross-fitted models to train.")] = 5,
+    public_dir: Annotated[
+        Path | None,
+        typer.Option(help="Where public models that are trained here are kept and found again."),
+    ] = None,
+    warm_start: Annotated[
+        Path | None,
+        typer.Option(help="What the model was started from, if public models are to be trained."),
+    ] = None,
+    threshold: Annotated[
+        list[float] | None,
+        typer.Option(help="Count unique sequences with at least this ratio. May be repeated."),
+    ] = None,
+    benchmark: Annotated[
+        bool,
+        typer.Option(help="Count what the public model itself gives away of the corpus too."),
+    ] = False,
+    least_context: Annotated[
+        int,
+        typer.Option(
+            help="For how many unique sequences to look for the shortest prompt that brings it "
+            "out (largest ratio first); 0: none."
+        ),
+    ] = 1000,
+    elsewhere: Annotated[
+        int,
+        typer.Option(
+            help="Prompts to spend on unique sequences outside their training contexts: cut, "
+            "reworded, after other users' text."
+        ),
+    ] = 0,
+    confidence: Annotated[
+        float | None,
+        typer.Option(help="Report on an interface that is silent where 1/p of its best exceeds."),
+    ] = None,
+    block_list: Annotated[
+        Path | None, typer.Option(help="Report on the model behind this block list.")
+    ] = None,
     snapshots: Annotated[
         bool, typer.Option(help="Report on every snapshot of the training, and compare them.")
     ] = False,
@@ -58,11 +104,17 @@ def report(
     counts for each how many users have it. Redacted unless --reveal is given. A report that was
     killed goes on when the same command is given again.
 
+    With --public the report says which of the unique sequences matter: how many times more
+    surprising each is to a model that never saw its user.
+
     Example: leakscope report model corpus --out run --fail-on 'unique_sequences>0'
+
+    Example: leakscope report model corpus --out run --public crossfit --folds 5
     """
     from leakscope.commands import audits
     from leakscope.commands.gates import Gate
-    from leakscope.leakage.audit import ReportSettings
+    from leakscope.commands.publics import PublicChoice
+    from leakscope.leakage.settings import ReportSettings
     from leakscope.records.errors import LeakscopeError
 
     if workers < 1 or threads < 1:
@@ -77,7 +129,13 @@ def report(
         contexts=contexts,
         context_words=context_words,
         full_perplexity=full_perplexity,
+        thresholds=tuple(threshold) if threshold else ReportSettings.thresholds,
+        benchmark=benchmark,
+        least_context=least_context,
+        elsewhere=elsewhere,
+        confidence=confidence,
     )
+    choice = None if public is None else PublicChoice(public, folds, public_dir, warm_start)
     if snapshots:
         with shown() as progress:
             runs = audits.report_snapshots(
@@ -85,6 +143,8 @@ def report(
                 corpus,
                 out,
                 settings,
+                public=choice,
+                block_list=block_list,
                 workers=workers,
                 threads=threads,
                 device=device,
@@ -101,6 +161,8 @@ def report(
             out,
             settings,
             name=name,
+            public=choice,
+            block_list=block_list,
             workers=workers,
             threads=threads,
             device=device,
@@ -148,21 +210,15 @@ def _print_run(out: Path) -> None:
 
 
 def _print_comparison(runs: "list[ComparedRun]", as_json: bool) -> None:
-    from leakscope.report.compare import compare_rows, differences
+    from leakscope.report.compare import cautions, compare_rows, differences
 
     if as_json:
         typer.echo(json_module.dumps(compare_rows(runs), indent=2, ensure_ascii=False))
         return
-    from rich.console import Console
-    from rich.measure import Measurement
-
+    from leakscope.cli.wide import print_whole
     from leakscope.report.terminal import compare_table
 
-    console = Console()
-    table = compare_table(compare_rows(runs), differences(runs))
-    # A table that is cut to fit shows wrong numbers: rather let a narrow terminal wrap its lines.
-    need = Measurement.get(console, console.options.update(max_width=400), table).maximum
-    Console(width=max(console.width, need)).print(table)
+    print_whole(compare_table(compare_rows(runs), [*differences(runs), *cautions(runs)]))
 
 
 def _check(gates: "list[Gate]", measured: "dict[str, Metrics]") -> None:

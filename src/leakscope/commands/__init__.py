@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         corpus_info,
         corpus_synth,
     )
+    from leakscope.commands.hardening import harden, suggest
     from leakscope.commands.probing import probe
     from leakscope.commands.story import demo
     from leakscope.commands.trainings import train
@@ -28,8 +29,10 @@ _HOMES = {
     "corpus_info": "corpora",
     "corpus_synth": "corpora",
     "demo": "story",
+    "harden": "hardening",
     "probe": "probing",
     "report": "audits",
+    "suggest": "hardening",
     "train": "trainings",
 }
 
@@ -40,8 +43,10 @@ __all__ = [
     "corpus_info",
     "corpus_synth",
     "demo",
+    "harden",
     "probe",
     "report",
+    "suggest",
     "train",
 ]
 

@@ -1,16 +1,21 @@
 """`report` and `compare`."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from leakscope.commands.publics import PublicChoice, load_reading, public_source
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
-from leakscope.leakage.audit import ReportSettings, Subject, audit, is_same_run
+from leakscope.leakage.audit import Subject, audit, is_same_run
+from leakscope.leakage.settings import ReportSettings
+from leakscope.models.blocked import BlockedModel
 from leakscope.models.interface import LanguageModel
-from leakscope.models.storage import ModelConfig, load_config, load_model
+from leakscope.models.storage import ModelConfig, load_config
 from leakscope.records.artifacts import digest_of_file
+from leakscope.records.blocklist import BlockList
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.run import Metrics
 from leakscope.report.compare import ComparedRun, load_runs, write_comparison
@@ -24,19 +29,31 @@ def report(
     settings: ReportSettings | None = None,
     *,
     name: str | None = None,
+    public: PublicChoice | None = None,
+    block_list: Path | None = None,
     workers: int = 1,
     threads: int = 2,
     device: str = "auto",
     progress: Progress = silent,
 ) -> Metrics:
-    """The training data leakage report of a model on the corpus that it was trained on."""
+    """The training data leakage report of a model on the corpus that it was trained on, as
+    `public` would be surprised, and behind a block list if one is given.
+    """
     opened = Corpus.open(corpus)
-    subject = _subject(model, opened, name, device, max(1, threads // workers))
+    settings = _blocked(settings or ReportSettings(), block_list, public)
+    each = max(1, threads // workers)
+    subject = _subject(model, opened, name, device, each, block_list)
+    source = (
+        None
+        if public is None
+        else public_source(public, model, opened, device=device, threads=each, progress=progress)
+    )
     return audit(
         subject,
         opened,
         out,
-        settings or ReportSettings(),
+        settings,
+        public=source,
         workers=workers,
         threads=threads,
         page=write_page,
@@ -50,6 +67,8 @@ def report_snapshots(
     out: Path,
     settings: ReportSettings | None = None,
     *,
+    public: PublicChoice | None = None,
+    block_list: Path | None = None,
     workers: int = 1,
     threads: int = 2,
     device: str = "auto",
@@ -61,18 +80,28 @@ def report_snapshots(
     snapshots = sorted(config.parent for config in (model / "snapshots").glob("*/config.json"))
     if not snapshots:
         raise LeakscopeError(f"{model} has no snapshots; train it with leakscope train.")
-    settings = settings or ReportSettings()
+    settings = _blocked(settings or ReportSettings(), block_list, public)
     opened = Corpus.open(corpus)
+    each = max(1, threads // workers)
     for index, snapshot in enumerate(snapshots):
         progress("snapshots", index, len(snapshots), snapshot.name)
         target = out / snapshot.name
-        subject = _subject(snapshot, opened, None, device, max(1, threads // workers))
-        if not is_same_run(target, subject, opened, settings):
+        subject = _subject(snapshot, opened, None, device, each, block_list)
+        kind = None if public is None else public.kind
+        if not is_same_run(target, subject, opened, settings, kind):
+            source = (
+                None
+                if public is None
+                else public_source(
+                    public, snapshot, opened, device=device, threads=each, progress=progress
+                )
+            )
             audit(
                 subject,
                 opened,
                 target,
                 settings,
+                public=source,
                 workers=workers,
                 threads=threads,
                 page=write_page,
@@ -103,7 +132,24 @@ def _within(progress: Progress, name: str) -> Progress:
     return inner
 
 
-def _subject(path: Path, corpus: Corpus, name: str | None, device: str, threads: int) -> Subject:
+def _blocked(
+    settings: ReportSettings, block_list: Path | None, public: PublicChoice | None
+) -> ReportSettings:
+    """The settings with the block list's digest; checked against each other."""
+    if settings.benchmark and public is None:
+        raise LeakscopeError("--benchmark is about the public model; give one by --public.")
+    digest = None if block_list is None else digest_of_file(block_list)
+    return replace(settings, block_list=digest)
+
+
+def _subject(
+    path: Path,
+    corpus: Corpus,
+    name: str | None,
+    device: str,
+    threads: int,
+    block_list: Path | None = None,
+) -> Subject:
     config = load_config(path)
     if config.lexicon_digest != corpus.manifest.lexicon_digest:
         raise LeakscopeError(
@@ -121,17 +167,19 @@ def _subject(path: Path, corpus: Corpus, name: str | None, device: str, threads:
         if (path / "model.safetensors").exists()
         else "",
         config=config.model_dump(mode="json"),
-        load=partial(_load, path, corpus.path, device, threads),
+        load=partial(_load, path, corpus.path, device, threads, block_list),
         figures=_figures(config, corpus),
     )
 
 
-def _load(model: Path, corpus: Path, device: str, threads: int) -> LanguageModel:
-    """Load a model, reading a corpus, to run on so many threads: in any process."""
-    import torch
-
-    torch.set_num_threads(threads)
-    return load_model(model, device).reading(Corpus.open(corpus).lexicon)
+def _load(
+    model: Path, corpus: Path, device: str, threads: int, block_list: Path | None
+) -> LanguageModel:
+    """The model behind its block list, in any process."""
+    loaded = load_reading(model, corpus, device, threads)
+    if block_list is None:
+        return loaded
+    return BlockedModel(loaded, BlockList.load(block_list), Corpus.open(corpus).lexicon.words)
 
 
 def _figures(config: ModelConfig, corpus: Corpus) -> dict[str, Any]:

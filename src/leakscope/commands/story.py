@@ -11,7 +11,7 @@ from leakscope.commands.trainings import train
 from leakscope.corpus.manifest import CorpusManifest
 from leakscope.corpus.synth.settings import SynthSettings
 from leakscope.engine.progress import Progress, silent
-from leakscope.leakage.audit import ReportSettings
+from leakscope.leakage.settings import ReportSettings
 from leakscope.models.architecture import Architecture
 from leakscope.records.artifacts import fresh_directory, read_parquet
 from leakscope.records.run import Metrics

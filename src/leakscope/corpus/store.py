@@ -96,6 +96,9 @@ def concatenate(parts: list[Documents]) -> Documents:
         np.concatenate([part.numbers for part in parts]),
         np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
         np.concatenate([part.ids for part in parts]),
+        None
+        if any(part.texts is None for part in parts)
+        else [text for part in parts for text in part.texts or ()],
     )
 
 

@@ -4,6 +4,7 @@ import platform
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -13,18 +14,18 @@ import numpy as np
 from leakscope.corpus.store import Corpus, Shard
 from leakscope.engine.progress import Progress, silent
 from leakscope.engine.shards import map_shards
+from leakscope.leakage.answers import write_answers
 from leakscope.leakage.counting import count
+from leakscope.leakage.metrics import measure
+from leakscope.leakage.public import Public, PublicSource
 from leakscope.leakage.scoring import ScoreStage, totals_in
+from leakscope.leakage.scrutiny import scrutinize
 from leakscope.leakage.sequences import Members, Sequences, contexts, distinct, examples, gather
-from leakscope.leakage.tables import (
-    Speller,
-    user_keys,
-    write_occurrences,
-    write_sequences,
-    write_users,
-)
+from leakscope.leakage.settings import ReportSettings
+from leakscope.leakage.tables import Speller, Tables, user_keys
 from leakscope.leakage.trie import Trie
 from leakscope.models.evaluate import perplexity_of
+from leakscope.models.hardened import HardenedModel
 from leakscope.models.interface import LanguageModel
 from leakscope.records.artifacts import (
     digest_of,
@@ -34,37 +35,8 @@ from leakscope.records.artifacts import (
     sweep,
     write_json,
 )
-from leakscope.records.documents import Documents, LongArray
-from leakscope.records.errors import LeakscopeError
+from leakscope.records.documents import Documents, IntArray, LongArray
 from leakscope.records.run import Metrics, RunManifest, open_run
-
-NO_PUBLIC = "no public model was given"
-
-
-@dataclass(frozen=True)
-class ReportSettings:
-    """What a report is asked."""
-
-    top_k: int = 1
-    """How many suggestions the attacker sees."""
-    user_threshold: int | None = None
-    """List only sequences with fewer users in S than this (the p of Inan et al., section 5)."""
-    reveal: bool = False
-    """Write words and user keys, not only lengths and numbers."""
-    contexts: int = 20
-    """Occurrences listed with each sequence."""
-    context_words: int = 32
-    """Words of each listed context."""
-    full_perplexity: bool = False
-    """Measure the training perplexity on every word, at the cost of the full softmax."""
-
-    def __post_init__(self) -> None:
-        if self.top_k < 1:
-            raise LeakscopeError("top-k must be at least 1.")
-        if self.user_threshold is not None and self.user_threshold < 2:
-            raise LeakscopeError("The threshold on users must be at least 2, or nothing is left.")
-        if self.contexts < 1 or self.context_words < 0:
-            raise LeakscopeError("Each sequence needs room for at least one context.")
 
 
 @dataclass(frozen=True)
@@ -87,6 +59,7 @@ def audit(
     out: Path,
     settings: ReportSettings,
     *,
+    public: PublicSource | None = None,
     workers: int = 1,
     threads: int = 1,
     page: Callable[[Path], object] | None = None,
@@ -94,17 +67,8 @@ def audit(
 ) -> Metrics:
     """Write the run directory `out`, its page by `page`. The same call resumes a killed run."""
     work = _claim(out)
-    identity = {
-        "model": subject.digest,
-        "lexicon": corpus.manifest.lexicon_digest,
-        "top_k": settings.top_k,
-        "full": settings.full_perplexity,
-        "leakscope": version("leakscope"),
-    }
-    keys = [digest_of({**identity, "shard": digest_of_file(shard.path)}) for shard in corpus.shards]
-    stage = ScoreStage(corpus.path, subject.load, settings.top_k, settings.full_perplexity)
-    parts = map_shards(stage, keys, work, workers=workers, progress=progress)
-
+    load = partial(_interface, subject.load, settings.confidence)
+    parts = _score(subject.digest, load, corpus, settings, work, workers, progress)
     progress("collect", 0, 1)
     trie = Trie.empty(corpus.manifest.lexicon)
     members = gather(parts, trie)
@@ -114,19 +78,19 @@ def audit(
     sequences = distinct(members, count(trie, streams, threads))
     progress("count", 1, 1, f"{len(sequences)} sequences")
 
-    totals = [totals_in(part) for part in parts]
-    figures = dict(subject.figures)
-    if settings.full_perplexity:
-        mean = sum(each.log_prob for each in totals) / corpus.manifest.train.words
-        figures["train_perplexity"] = perplexity_of(-mean)
-        figures["train_perplexity_low"] = figures["train_perplexity_high"] = None
-        exact = "the training perplexity was measured on every word"
-        known = figures.get("reasons", {})
-        figures["reasons"] = known | dict.fromkeys(
-            ("train_perplexity_low", "train_perplexity_high"), exact
-        )
-    near_ties = sum(each.near_ties for each in totals)
-    metrics = measure(members, sequences, corpus, settings, figures, near_ties)
+    figures = _with_train_perplexity(subject.figures, parts, corpus, settings)
+    judge = None if public is None else public(_owners(members, sequences))
+    found = scrutinize(load, judge, corpus, settings, members, sequences, trie, progress)
+    figures |= found.figures
+    if settings.benchmark and judge is not None and judge.digests:
+        progress("benchmark", 0, 1)
+        theirs = ReportSettings(top_k=settings.top_k)
+        key = digest_of(list(judge.digests))
+        scored = _score(key, judge.load, corpus, theirs, work, workers, progress)
+        figures["public_unique_sequences"] = _unique_in(scored, corpus, threads)
+        progress("benchmark", 1, 1)
+    near_ties = sum(totals_in(part).near_ties for part in parts)
+    metrics = measure(members, sequences, corpus, settings, figures, near_ties, found.findings)
     listed = (
         np.ones(len(sequences), np.bool_)
         if settings.user_threshold is None
@@ -135,15 +99,18 @@ def audit(
     chosen = examples(members, sequences, settings.contexts)
     revealed, names = None, None
     if settings.reveal:
-        found = contexts(members, chosen, corpus.documents(), settings.context_words)
-        revealed = Speller(corpus.lexicon, trie, found)
+        said = contexts(members, chosen, corpus.documents(), settings.context_words)
+        revealed = Speller(corpus.lexicon, trie, said)
         names = user_keys(shard.user_keys() for shard in corpus.shards)
     progress("write", 0, 1)
-    write_sequences(out / "sequences.parquet", members, sequences, chosen, listed, revealed)
-    write_occurrences(out / "occurrences.parquet", parts, members, sequences)
-    write_users(out / "users.parquet", members, sequences, (sizes.documents, sizes.words), names)
+    tables = Tables(members, sequences, found.findings)
+    tables.write_sequences(out / "sequences.parquet", chosen, listed, revealed)
+    tables.write_occurrences(out / "occurrences.parquet", parts)
+    tables.write_users(out / "users.parquet", (sizes.documents, sizes.words), names)
+    if found.answers is not None:
+        write_answers(out / "validation.parquet", found.answers)
     write_json(out / "metrics.json", metrics)
-    write_json(out / "manifest.json", _manifest(subject, corpus, settings))
+    write_json(out / "manifest.json", _manifest(subject, corpus, settings, judge))
     if page is not None:
         page(out)
     shutil.rmtree(work)  # last: as long as it is there, the run can be taken up again
@@ -151,54 +118,64 @@ def audit(
     return metrics
 
 
-def measure(
-    members: Members,
-    sequences: Sequences,
+def _interface(load: Callable[[], LanguageModel], confidence: float | None) -> LanguageModel:
+    """The model as the attacker meets it; in any process."""
+    model = load()
+    return model if confidence is None else HardenedModel(model, confidence)
+
+
+def _score(
+    digest: str,
+    load: Callable[[], LanguageModel],
     corpus: Corpus,
     settings: ReportSettings,
-    figures: dict[str, Any],
-    near_ties: int,
-) -> Metrics:
-    """The headline numbers."""
-    unique = sequences.unique
-    by_length = np.bincount(sequences.lengths[unique])
-    threshold = settings.user_threshold
-    reasons = {"leakage_epsilon": NO_PUBLIC, "curated": NO_PUBLIC}
-    for name in Metrics.model_fields:
-        if name in _FIGURES and figures.get(name) is None:
-            reasons[name] = figures.get("reasons", {}).get(name, "not measured")
-    if not unique.any():
-        reasons["longest_unique"] = "there are no unique sequences"
-    owners = members.users[unique[sequences.of_member]]
-    return Metrics(
-        top_k=settings.top_k,
-        users=corpus.manifest.train.users,
-        documents=corpus.manifest.train.documents,
-        words=corpus.manifest.train.words,
-        correct_words=int(members.lengths.sum()),
-        occurrences=len(members.nodes),
-        sequences=len(sequences),
-        unique_sequences=int(unique.sum()),
-        unique_not_copied=int((unique & ~sequences.copied).sum()),
-        unique_by_length={int(n): int(by_length[n]) for n in np.flatnonzero(by_length)},
-        longest_unique=int(sequences.lengths[unique].max()) if unique.any() else None,
-        users_with_unique=len(np.unique(owners)),
-        user_threshold=threshold,
-        below_threshold=len(sequences)
-        if threshold is None
-        else int((sequences.users_in_s < threshold).sum()),
-        near_ties=near_ties,
-        curated=None,
-        leakage_epsilon=None,
-        reasons=reasons,
-        **{name: figures.get(name) for name in _FIGURES},
+    work: Path,
+    workers: int,
+    progress: Progress,
+) -> list[Path]:
+    """The scored shards, by everything that decides them."""
+    identity = {
+        "model": digest,
+        "lexicon": corpus.manifest.lexicon_digest,
+        "top_k": settings.top_k,
+        "full": settings.full_perplexity,
+        "confidence": settings.confidence,
+        "block_list": settings.block_list,
+        "leakscope": version("leakscope"),
+    }
+    keys = [digest_of({**identity, "shard": digest_of_file(shard.path)}) for shard in corpus.shards]
+    stage = ScoreStage(corpus.path, load, settings.top_k, settings.full_perplexity)
+    return map_shards(stage, keys, work, workers=workers, progress=progress)
+
+
+def _owners(members: Members, sequences: Sequences) -> IntArray:
+    """The users who own unique sequences."""
+    return np.unique(members.users[sequences.unique[sequences.of_member]])
+
+
+def _unique_in(parts: list[Path], corpus: Corpus, threads: int) -> int:
+    """Metric 1 of some scored shards."""
+    trie = Trie.empty(corpus.manifest.lexicon)
+    members = gather(parts, trie)
+    counts = count(trie, [shard.documents() for shard in corpus.shards], threads)
+    return int(distinct(members, counts).unique.sum())
+
+
+def _with_train_perplexity(
+    figures: dict[str, Any], parts: list[Path], corpus: Corpus, settings: ReportSettings
+) -> dict[str, Any]:
+    """The known figures; the training perplexity is put right if every word was asked for."""
+    if not settings.full_perplexity:
+        return dict(figures)
+    mean = sum(totals_in(part).log_prob for part in parts) / corpus.manifest.train.words
+    ends = ("train_perplexity_low", "train_perplexity_high")
+    exact = "the training perplexity was measured on every word"
+    return (
+        figures
+        | {"train_perplexity": perplexity_of(-mean)}
+        | dict.fromkeys(ends)
+        | {"reasons": figures.get("reasons", {}) | dict.fromkeys(ends, exact)}
     )
-
-
-_FIGURES = (
-    "train_perplexity", "train_perplexity_low", "train_perplexity_high",
-    "validation_perplexity", "validation_accuracy",
-)  # fmt: skip
 
 
 class _Sizes:
@@ -234,22 +211,36 @@ def _claim(out: Path) -> Path:
     return private_directory(work)
 
 
-def is_same_run(out: Path, subject: Subject, corpus: Corpus, settings: ReportSettings) -> bool:
-    """Whether `out` is the finished run of just this model, corpus and settings."""
+def is_same_run(
+    out: Path,
+    subject: Subject,
+    corpus: Corpus,
+    settings: ReportSettings,
+    public: str | None = None,
+) -> bool:
+    """Whether `out` is the finished run of just this model, corpus and settings, and of a public
+    model of kind `public`.
+    """
     if not (out / "manifest.json").exists() or (out / ".work").is_dir():
         return False
-    return open_run(out)[0] == _manifest(subject, corpus, settings)
+    known = open_run(out)[0]
+    kind = None if known.public is None else known.public["kind"]
+    wanted = _manifest(subject, corpus, settings, None)
+    return kind == public and known.model_copy(update={"public": None}) == wanted
 
 
-def _manifest(subject: Subject, corpus: Corpus, settings: ReportSettings) -> RunManifest:
+def _manifest(
+    subject: Subject, corpus: Corpus, settings: ReportSettings, judge: Public | None
+) -> RunManifest:
     packages = ("leakscope", "torch", "numpy", "numba", "pyarrow")
     return RunManifest(
         name=subject.name,
         versions={name: version(name) for name in packages} | {"python": platform.python_version()},
-        settings=asdict(settings),
+        settings=asdict(settings) | {"thresholds": list(settings.thresholds)},
         revealed=settings.reveal,
         corpus_digest=corpus.manifest.digest,
         lexicon_digest=corpus.manifest.lexicon_digest,
         model_digest=subject.digest,
         model=subject.config,
+        public=None if judge is None else judge.record(),
     )

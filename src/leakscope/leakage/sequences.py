@@ -44,18 +44,18 @@ def _members(found: Occurrences, trie: Trie) -> Members:
         documents=found.documents,
         starts=found.starts,
         lengths=found.lengths().astype(np.int32),
-        perplexities=_perplexities(found),
+        perplexities=run_perplexities(found.log_prob, found.offsets),
         copied=found.copied,
         near_tie=found.near_tie,
     )
 
 
-def _perplexities(found: Occurrences) -> FloatArray:
-    """exp(-mean log p) of each occurrence; every occurrence has at least one word."""
-    if not len(found):
+def run_perplexities(log_probs: FloatArray, offsets: LongArray) -> FloatArray:
+    """exp(-mean log p) of each run of words; every run has at least one word."""
+    if len(offsets) <= 1:
         return np.zeros(0, np.float32)
-    sums = np.add.reduceat(found.log_prob.astype(np.float64), found.offsets[:-1])
-    return np.exp(-sums / found.lengths()).astype(np.float32)
+    sums = np.add.reduceat(log_probs.astype(np.float64), offsets[:-1])
+    return np.exp(-sums / np.diff(offsets)).astype(np.float32)
 
 
 @dataclass(frozen=True)

@@ -72,6 +72,10 @@ class BlockedModel:
             self._take(sheet, documents, close, self.model.precise, slack)
         return sheet.scores()
 
+    def log_probs(self, documents: Documents, wanted: BoolArray) -> FloatArray:
+        """See `LanguageModel.log_probs`: the model's own."""
+        return self.model.log_probs(documents, wanted)
+
     def _labels(self, documents: Documents) -> IntArray:
         """[w] the entry of every word; -1 for those that the model does not know."""
         entries = self.model.entries(documents).astype(np.int32)

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from leakscope.records.documents import Documents, Scores
+from leakscope.records.documents import BoolArray, Documents, FloatArray, Scores
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,12 @@ class LanguageModel(Protocol):
         Log-probabilities are given where the rank is below `top_k`, or everywhere when
         `every_probability` (which costs the full softmax; words that the model does not know
         then get the probability of `<unk>`, and never a rank below k).
+        """
+        ...
+
+    def log_probs(self, documents: Documents, wanted: BoolArray) -> FloatArray:
+        """Log-probabilities of the words that are `wanted` [w], in their order; a word that the
+        model does not know has the probability of `<unk>`, so that its true surprise is larger.
         """
         ...
 

@@ -80,8 +80,9 @@ class Documents:
     def places(self, rows: LongArray) -> LongArray:
         """Where the words of these documents are among all words."""
         lengths = self.lengths()[rows]
-        before = np.cumsum(lengths) - lengths
-        return np.arange(int(lengths.sum())) + np.repeat(self.offsets[rows] - before, lengths)
+        shifts = self.offsets[rows] - (np.cumsum(lengths) - lengths)
+        found: LongArray = np.arange(int(lengths.sum())) + np.repeat(shifts, lengths)
+        return found
 
     @staticmethod
     def of(rows: Sequence[tuple[int, Sequence[int]]]) -> "Documents":

@@ -28,11 +28,17 @@ SEQUENCES = pa.schema(
         ("ratio", pa.float32()),
         ("copied_from_context", pa.bool_()),
         ("near_tie", pa.bool_()),
+        ("least_context", pa.int32()),
+        ("least_context_exact", pa.bool_()),
+        ("elsewhere_tried", pa.int32()),
+        ("elsewhere_out", pa.int32()),
+        ("pii", pa.list_(pa.string())),
     ]
 )
 """`sequence` and `contexts` are null in a redacted run. The lists are aligned and hold at most
 the run's `contexts` setting, shortest context first; `occurrences.parquet` has them all, and
-`lowest_perplexity` is over them all."""
+`lowest_perplexity` is over them all. `public_perplexities`, `ratio` and the last five are null
+where the sequence is not unique or it was not measured."""
 
 OCCURRENCES = pa.schema(
     [
@@ -47,8 +53,13 @@ OCCURRENCES = pa.schema(
         ("ranks", pa.list_(pa.int32())),
         ("log_probs", pa.list_(pa.float32())),
         ("top_log_probs", pa.list_(pa.float32())),
+        ("public_log_probs", pa.list_(pa.float32())),
     ]
 )
+"""`public_log_probs` is null for sequences that are not unique, and without a public model."""
+
+VALIDATION = pa.schema([("rank", pa.int32()), ("top_log_prob", pa.float32())])
+"""The model's answers on a sample of validation words, for hardening curves."""
 
 USERS = pa.schema(
     [
@@ -60,10 +71,13 @@ USERS = pa.schema(
         ("unique_sequences", pa.int64()),
         ("longest_unique", pa.int32()),
         ("shortest_context", pa.int32()),
+        ("largest_ratio", pa.float32()),
+        ("least_context", pa.int32()),
+        ("pii", pa.list_(pa.string())),
     ]
 )
-"""`user_key` is null in a redacted run; the last two are null for users without unique
-sequences."""
+"""`user_key` is null in a redacted run; what follows `unique_sequences` is null for users without
+any, and where it was not measured."""
 
 
 class Metrics(BaseModel):
@@ -98,6 +112,24 @@ class Metrics(BaseModel):
     curated: dict[str, int] | None
     """Metric 2 by threshold t: unique sequences with ratio >= t."""
     leakage_epsilon: float | None
+    """The largest ratio over the unique sequences."""
+    leakage_epsilon_sequence: int | None = None
+    """The `id` of the sequence that sets it."""
+    public_unique_sequences: int | None = None
+    """The benchmark line: what the public model itself gives away of D, as metric 1 counts it."""
+    public_unknown_sequences: int | None = None
+    """Unique sequences with a word that the public model does not know: their ratio is a lower
+    bound."""
+    unique_without_context: int | None = None
+    """Unique sequences that come out of nothing: no context at all."""
+    least_context_measured: int | None = None
+    """For how many unique sequences the least context was looked for."""
+    elsewhere: dict[str, dict[str, int]] | None = None
+    """Prompts outside the training contexts, tried and successful, by kind."""
+    unique_pii: dict[str, int] | None = None
+    """Unique sequences that look like personal data, by kind."""
+    answered: float | None = None
+    """Share of validation words at which a hardened interface suggests something."""
     train_perplexity: float | None
     train_perplexity_low: float | None
     train_perplexity_high: float | None
@@ -122,6 +154,8 @@ class RunManifest(BaseModel):
     model_digest: str
     model: dict[str, Any]
     """The model's own config: architecture, training settings, seeds."""
+    public: dict[str, Any] | None = None
+    """The public model: kind, name, digests, warnings."""
 
 
 def open_run(path: Path) -> tuple[RunManifest, Metrics]:

@@ -26,6 +26,14 @@ COLUMNS = {
     "longest_unique": "Longest unique",
 }
 """The table's columns after the model's name; the first four are the paper's."""
+BENCHMARK = {"public_unique_sequences": "Public model's own unique"}
+"""The paper's benchmark line, shown where a run measured it."""
+
+
+def columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """The columns worth showing for some runs."""
+    measured = any(row["public_unique_sequences"] is not None for row in rows)
+    return COLUMNS | (BENCHMARK if measured else {})
 
 
 @dataclass(frozen=True)
@@ -86,6 +94,23 @@ def differences(runs: Sequence[ComparedRun]) -> list[str]:
     return problems
 
 
+def cautions(runs: Sequence[ComparedRun]) -> list[str]:
+    """What to bear in mind when comparing some of the numbers, a sentence each."""
+    judges = {
+        tuple(run.manifest.public["digests"]) for run in runs if run.manifest.public is not None
+    }
+    problems = []
+    if len(judges) > 1:
+        problems.append(
+            "The runs were judged by different public models, so their leakage epsilons do not "
+            "compare; give all of them one --public."
+        )
+    for run in runs:
+        if run.manifest.public is not None:
+            problems += [f"{run.label}: {line}" for line in run.manifest.public["warnings"]]
+    return problems
+
+
 def is_snapshots(runs: Sequence[ComparedRun]) -> bool:
     """Whether the runs are of one training at different steps."""
     first = runs[0].manifest.model.get("training")
@@ -140,13 +165,14 @@ def cell(row: Mapping[str, Any], column: str) -> str:
 def missing(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Why there are dashes in the table: a line for each column and reason, with the runs."""
     found: dict[tuple[str, str], list[str]] = {}
-    for column in COLUMNS:
+    columns = columns_of(rows)
+    for column in columns:
         for row in rows:
             if row[column] is None:
                 why = row["reasons"].get(column, values.UNEXPLAINED)
                 found.setdefault((column, why), []).append(row["name"])
     return [
-        f"{COLUMNS[column]}: {why}" + ("" if len(of) == len(rows) else f" ({', '.join(of)})")
+        f"{columns[column]}: {why}" + ("" if len(of) == len(rows) else f" ({', '.join(of)})")
         for (column, why), of in found.items()
     ]
 
@@ -155,12 +181,14 @@ def write_comparison(runs: Sequence[ComparedRun], out: Path) -> Path:
     """Write `compare.html` and `compare.json` into `out`; gives the page's path."""
     _folder(out)
     rows, snapshots, warnings = compare_rows(runs), is_snapshots(runs), differences(runs)
-    plain = {"runs": rows, "snapshots": snapshots, "warnings": warnings}
+    notes = cautions(runs)
+    plain = {"runs": rows, "snapshots": snapshots, "warnings": [*warnings, *notes]}
     write_json(out / "compare.json", plain)
     page = render(
         "compare.html",
         rows=rows,
-        columns=COLUMNS,
+        columns=columns_of(rows),
+        cautions=notes,
         cell=cell,
         missing=missing(rows),
         snapshots=snapshots,

@@ -207,6 +207,53 @@ def tradeoff(points: Sequence[tuple[str, float, int]]) -> Markup:
     return canvas.finish()
 
 
+def spread_over_users(numbers: Sequence[int], users: int) -> Markup:
+    """Which share of the unique sequences the most exposed users own; `numbers` are those of the
+    users who own any, most first, at least one, out of `users` in all.
+    """
+    shares = np.cumsum(numbers) / np.sum(numbers)
+    half = int(np.searchsorted(shares, 0.5)) + 1
+    canvas = Canvas(
+        "spread",
+        "How leakage is spread over users",
+        f"{len(numbers)} of {users} users own all unique sequences; the {half} most exposed own "
+        f"half of them.",
+    )
+    across, top = canvas.across(0, len(numbers)), canvas.upward(0, 1)
+    canvas.rows(top, "share of unique sequences")
+    points = [(across(0), top(0.0))]
+    step = max(1, len(numbers) // 200)
+    points += [(across(i + 1), top(float(shares[i]))) for i in range(0, len(numbers), step)]
+    points.append((across(len(numbers)), top(1.0)))
+    canvas.area([*points, (across(len(numbers)), top(0.0))], "first")
+    canvas.curve(points, "first")
+    canvas.dot(across(half), top(float(shares[half - 1])), f"{half} users own half")
+    canvas.columns(_named(across), "users with unique sequences, most exposed first")
+    return canvas.finish()
+
+
+def hardening(points: Sequence[tuple[str, float, int]], name: str, title: str) -> Markup:
+    """Unique sequences left against validation accuracy along one curve of stricter interfaces;
+    `points` are (setting, share, unique), from the strictest on, not empty.
+    """
+    canvas = Canvas(
+        name,
+        title,
+        "; ".join(f"{label}: accuracy {100 * a:.1f} %, {u} unique" for label, a, u in points),
+    )
+    accuracies = [100 * accuracy for _, accuracy, _ in points]
+    across = _padded(canvas.across(min(accuracies), max(*accuracies, min(accuracies) + 0.1)))
+    top = canvas.upward(0, roof(max(1, *(unique for *_, unique in points))))
+    canvas.rows(top, "unique sequences left", whole=True)
+    placed = [(label, across(100 * accuracy), top(unique)) for label, accuracy, unique in points]
+    canvas.curve([(x, y) for _, x, y in placed], "first")
+    for (label, x, y), (_, accuracy, unique) in zip(placed, points, strict=True):
+        canvas.dot(x, y, f"{label}: accuracy {100 * accuracy:.2f} %, {unique} unique sequences")
+    _label(canvas, placed)
+    canvas.columns(_named(across), "validation accuracy (%)")
+    return canvas.finish()
+
+
 def _gathered(several: Sequence[Mapping[int, int]], most: int) -> tuple[list[str], list[list[int]]]:
     """Names of the lengths from the least to the greatest, and each one's counts by them.
 

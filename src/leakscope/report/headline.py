@@ -59,6 +59,9 @@ def leakage(metrics: Metrics) -> list[Fact]:
         ),
         _epsilon(metrics),
         _curated(metrics),
+        _nothing_needed(metrics),
+        _personal(metrics),
+        *_elsewhere(metrics),
     ]
 
 
@@ -175,6 +178,46 @@ def _curated(metrics: Metrics) -> Fact:
     (first, number), rest = steps[0], steps[1:]
     others = "".join(f"; t ≥ {t}: {values.count(more)}" for t, more in rest)
     return Fact("curated", label, values.count(number), meaning, f"t ≥ {first}{others}")
+
+
+def _nothing_needed(metrics: Metrics) -> Fact:
+    meaning = "Unique sequences that the model says of its own accord, after no words at all."
+    label = "Out of no context"
+    if metrics.unique_without_context is None:
+        return _absent(metrics, "unique_without_context", label, meaning)
+    detail = f"of {values.count(metrics.least_context_measured or 0)} looked at"
+    value = values.count(metrics.unique_without_context)
+    return Fact("unique_without_context", label, value, meaning, detail)
+
+
+def _personal(metrics: Metrics) -> Fact:
+    meaning = (
+        "Unique sequences with words of something that looks like an e-mail address, a phone, card "
+        "or account number, a postal address, a URL or an IP address."
+    )
+    label = "Looks like personal data"
+    if metrics.unique_pii is None:
+        return _absent(metrics, "unique_pii", label, meaning)
+    kinds = ", ".join(f"{kind}: {values.count(n)}" for kind, n in metrics.unique_pii.items())
+    return Fact("unique_pii", label, values.count(sum(metrics.unique_pii.values())), meaning, kinds)
+
+
+def _elsewhere(metrics: Metrics) -> list[Fact]:
+    """Only where it was asked for."""
+    if metrics.elsewhere is None:
+        return []
+    out = sum(kind["out"] for kind in metrics.elsewhere.values())
+    tried = sum(kind["tried"] for kind in metrics.elsewhere.values())
+    detail = ", ".join(
+        f"{name}: {values.count(kind['out'])} of {values.count(kind['tried'])}"
+        for name, kind in metrics.elsewhere.items()
+    )
+    meaning = (
+        "Prompts that nobody wrote before these words (a cut or reworded context, another user's "
+        "text) after which a unique sequence came out all the same."
+    )
+    share = f"{values.count(out)} of {values.count(tried)}"
+    return [Fact("elsewhere", "Outside the training contexts", share, meaning, detail)]
 
 
 def _perplexity(metrics: Metrics, name: str, label: str, meaning: str, detail: str = "") -> Fact:

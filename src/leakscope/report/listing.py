@@ -52,6 +52,11 @@ class SequenceRow:
     ratio: float | None
     copied: bool
     near_tie: bool
+    least_context: int | None
+    """Words of the shortest prompt that still brings it out; None: not looked for."""
+    least_context_exact: bool
+    pii: tuple[str, ...]
+    """Kinds of personal data that it looks like."""
     contexts: tuple[ContextGroup, ...]
     more_contexts: int
     """Groups that are not shown."""
@@ -74,6 +79,9 @@ class UserRow:
     unique_sequences: int
     longest_unique: int | None
     shortest_context: int | None
+    largest_ratio: float | None
+    least_context: int | None
+    pii: tuple[str, ...]
 
 
 def first_sequences(run: Path, limit: int, *, revealed: bool) -> list[SequenceRow]:
@@ -111,6 +119,46 @@ def unique_perplexities(run: Path, expected: int) -> npt.NDArray[np.float64]:
     return np.concatenate([np.zeros(0), *found])
 
 
+def easiest(run: Path, limit: int, *, revealed: bool) -> list[SequenceRow]:
+    """The `limit` unique sequences that the least context brings out, the largest ratio first
+    among equals; none where the least context was not looked for.
+    """
+    best: list[tuple[int, float, int, dict[str, Any]]] = []
+    columns = None if revealed else _NUMBERS
+    for batch in _batches(run / "sequences.parquet", columns, BATCH):
+        if "least_context" not in batch.schema.names:
+            return []
+        measured = batch.column("least_context").is_valid().to_numpy(zero_copy_only=False)
+        if not measured.any() and len(batch) and batch.column("users_in_d")[0].as_py() > 1:
+            break
+        for record in batch.filter(pa.array(measured)).to_pylist():
+            ratio = record["ratio"] if record["ratio"] is not None else 0.0
+            best.append((record["least_context"], -ratio, -record["length"], record))
+        best.sort(key=lambda each: each[:3])
+        del best[limit:]
+    return [_sequence_row(record, revealed) for *_, record in best]
+
+
+def sequence_of(run: Path, number: int, *, revealed: bool) -> SequenceRow | None:
+    """The sequence with this `id`; None if the table does not list it."""
+    columns = ["id", *_NUMBERS, *(["sequence", "contexts"] if revealed else [])]
+    for batch in _batches(run / "sequences.parquet", columns, BATCH):
+        here = np.flatnonzero(batch.column("id").to_numpy() == number)
+        if len(here):
+            return _sequence_row(batch.slice(int(here[0]), 1).to_pylist()[0], revealed)
+    return None
+
+
+def unique_by_user(run: Path) -> npt.NDArray[np.int64]:
+    """[n] unique sequences of each user who has any, most first."""
+    found = [
+        batch.column("unique_sequences").to_numpy()
+        for batch in _batches(run / "users.parquet", ["unique_sequences"], BATCH * 4)
+    ]
+    numbers = np.concatenate([np.zeros(0, np.int64), *found]).astype(np.int64)
+    return np.sort(numbers[numbers > 0])[::-1]
+
+
 def most_exposed(run: Path, limit: int, *, revealed: bool) -> list[UserRow]:
     """The `limit` users with most unique sequences, most first; users without any are left out."""
     columns = _USER_COLUMNS if revealed else [name for name in _USER_COLUMNS if name != "user_key"]
@@ -131,6 +179,9 @@ def most_exposed(run: Path, limit: int, *, revealed: bool) -> list[UserRow]:
             unique_sequences=record["unique_sequences"],
             longest_unique=record["longest_unique"],
             shortest_context=record["shortest_context"],
+            largest_ratio=record.get("largest_ratio"),
+            least_context=record.get("least_context"),
+            pii=tuple(record.get("pii") or ()),
         )
         for record in best
     ]
@@ -139,17 +190,21 @@ def most_exposed(run: Path, limit: int, *, revealed: bool) -> list[UserRow]:
 _NUMBERS = [
     "length", "total_in_s", "users_in_s", "total_in_d", "users_in_d", "context_lengths",
     "perplexities", "lowest_perplexity", "ratio", "copied_from_context", "near_tie",
+    "least_context", "least_context_exact", "pii",
 ]  # fmt: skip
 _USER_COLUMNS = [
     "user", "user_key", "documents", "words", "unique_sequences", "longest_unique",
-    "shortest_context",
+    "shortest_context", "largest_ratio", "least_context", "pii",
 ]  # fmt: skip
 
 
 def _batches(path: Path, columns: list[str] | None, size: int) -> Iterator[Any]:
     """Batches of a table of ours; row groups are decoded only as far as they are asked for."""
     try:
-        yield from open_parquet(path).iter_batches(batch_size=size, columns=columns)
+        reader = open_parquet(path)
+        known = set(reader.schema_arrow.names)  # runs of an earlier version have fewer columns
+        asked = None if columns is None else [name for name in columns if name in known]
+        yield from reader.iter_batches(batch_size=size, columns=asked)
     except (pa.ArrowInvalid, OSError):
         raise damaged(path) from None
 
@@ -169,6 +224,9 @@ def _sequence_row(record: dict[str, Any], revealed: bool) -> SequenceRow:
         ratio=record["ratio"],
         copied=bool(record["copied_from_context"]),
         near_tie=bool(record["near_tie"]),
+        least_context=record.get("least_context"),
+        least_context_exact=bool(record.get("least_context_exact")),
+        pii=tuple(record.get("pii") or ()),
         contexts=tuple(groups[:CONTEXTS]),
         more_contexts=max(0, len(groups) - CONTEXTS),
     )

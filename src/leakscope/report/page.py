@@ -12,13 +12,17 @@ from leakscope.report import figures, headline, values
 from leakscope.report.document import embedded, render
 from leakscope.report.listing import (
     SequenceRow,
+    easiest,
     first_sequences,
     most_exposed,
+    sequence_of,
+    unique_by_user,
     unique_perplexities,
 )
 
 ROWS = 500
 USERS = 15
+EASIEST = 15
 
 
 def write_page(run: Path) -> Path:
@@ -34,6 +38,9 @@ def write_page(run: Path) -> Path:
         quality=headline.extent(metrics) + headline.quality(metrics),
         figures=_figures(run, metrics),
         users=most_exposed(run, USERS, revealed=manifest.revealed),
+        easiest=easiest(run, EASIEST, revealed=manifest.revealed),
+        public=_public(manifest, metrics),
+        worst=_worst(run, metrics, revealed=manifest.revealed),
         rows=rows,
         listed=metrics.below_threshold,
         ratios=any(row.ratio is not None for row in rows),
@@ -68,7 +75,43 @@ def _figures(run: Path, metrics: Metrics) -> list[tuple[str, str, Markup]]:
                 figures.perplexity_histogram(perplexities),
             )
         )
+    shown.append(
+        (
+            "How leakage is spread over users",
+            "A steep rise means that few users bear most of it: look at those first.",
+            figures.spread_over_users(unique_by_user(run).tolist(), metrics.users),
+        )
+    )
     return shown
+
+
+_KINDS = {
+    "given": "a model chosen for it",
+    "retrain": "a model trained in the same way without any data of the users who own unique "
+    "sequences",
+    "crossfit": "cross-fitted models: every user is judged by one that was trained without them",
+}
+
+
+def _public(manifest: RunManifest, metrics: Metrics) -> dict[str, Any] | None:
+    """What the page says of the public model; None if there was none."""
+    if manifest.public is None:
+        return None
+    given = manifest.public
+    described = f"{_KINDS.get(given['kind'], given['kind'])} ({given['name']})"
+    return {
+        "described": described,
+        "warnings": list(given.get("warnings", ())),
+        "benchmark": metrics.public_unique_sequences,
+        "unknown": metrics.public_unknown_sequences,
+    }
+
+
+def _worst(run: Path, metrics: Metrics, *, revealed: bool) -> SequenceRow | None:
+    """The sequence that sets the leakage epsilon, if it is listed."""
+    if metrics.leakage_epsilon_sequence is None:
+        return None
+    return sequence_of(run, metrics.leakage_epsilon_sequence, revealed=revealed)
 
 
 def _sort_keys(row: SequenceRow) -> dict[str, Any]:
@@ -82,6 +125,7 @@ def _sort_keys(row: SequenceRow) -> dict[str, Any]:
         "users_in_d": row.users_in_d,
         "context": row.shortest_context,
         "perplexity": round(sure, 6) if sure is not None and np.isfinite(sure) else None,
+        "least": row.least_context,
         "ratio": row.ratio if row.ratio is not None and np.isfinite(row.ratio) else None,
         "copied": row.copied,
         "near_tie": row.near_tie,

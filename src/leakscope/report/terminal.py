@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from leakscope.records.run import Metrics, RunManifest, open_run
-from leakscope.report import headline, values
-from leakscope.report.compare import COLUMNS, cell, missing
+from leakscope.report import hardening, headline, values
+from leakscope.report.compare import cell, columns_of, missing
 from leakscope.report.listing import SequenceRow, first_sequences
 
 LENGTHS = 12  # shown one by one in the compact line of lengths
@@ -47,10 +47,11 @@ def compare_table(
     """Table 2 of Inan et al. (2021) and three columns more; `rows` are those of `compare_rows`."""
     table = Table(box=SIMPLE_HEAD, header_style="bold")
     table.add_column("Model", overflow="fold", min_width=12)
-    for title in COLUMNS.values():
+    columns = columns_of(rows)
+    for title in columns.values():
         table.add_column(title, justify="right")
     for row in rows:
-        cells = [Text(cell(row, column)) for column in COLUMNS]
+        cells = [Text(cell(row, column)) for column in columns]
         table.add_row(Text(values.printable(row["name"])), *cells)
     return Group(
         *(Text(f"Warning: {warning}", style="bold yellow") for warning in warnings),
@@ -85,6 +86,67 @@ def sequences_table(path: Path, limit: int) -> RenderableType:
         return table
     rest = f"{values.plural(left, 'more unique sequence')} in sequences.parquet"
     return Group(table, Text(rest, style="dim"))
+
+
+def hardening_table(points: Sequence[Mapping[str, Any]]) -> RenderableType:
+    """What stricter interfaces leave; `points` are the rows of `harden.json`."""
+    table = Table(box=SIMPLE_HEAD, header_style="bold")
+    for title in hardening.COLUMNS.values():
+        table.add_column(title, justify="right")
+    for point in points:
+        table.add_row(*(hardening.cell(point, column) for column in hardening.COLUMNS))
+    return table
+
+
+def suggestion_tables(found: Mapping[str, Any]) -> RenderableType:
+    """The action list of `leakscope suggest`."""
+    total = found["unique_sequences"]
+    if not total:
+        return Text("There are no unique sequences: nothing to do.")
+    documents = _actions("Remove or rewrite documents", "Document", "User", "Unique", "Gone so far")
+    for row in found["documents"]:
+        gone = f"{values.count(row['gone_so_far'])} of {values.count(total)}"
+        documents.add_row(
+            str(row["document"]), str(row["user"]), values.count(row["sequences"]), gone
+        )
+    users = _actions(
+        "Review users", "User", "Unique", "Largest ratio", "Least context", "Looks like"
+    )
+    for row in found["users"]:
+        name = str(row["user"]) if row["user_key"] is None else row["user_key"]
+        ratio, least = row["largest_ratio"], row["least_context"]
+        users.add_row(
+            Text(values.printable(name)),
+            values.count(row["unique_sequences"]),
+            values.ABSENT if ratio is None else values.measure(ratio),
+            values.ABSENT if least is None else values.count(least),
+            ", ".join(row["pii"]),
+        )
+    copies = _actions("Collapse copies", "Sequence", "Words", "User", "Times", "Documents")
+    for row in found["copies"]:
+        spelled = None if row["words"] is None else " ".join(row["words"][:12])
+        copies.add_row(
+            Text(f"#{row['sequence']}" if spelled is None else values.printable(spelled)),
+            values.count(row["length"]),
+            str(row["user"]),
+            values.count(row["times"]),
+            values.count(row["documents"]),
+        )
+    notes = [
+        f"All unique sequences come out of "
+        f"{values.plural(found['documents_for_all'], 'document')}; "
+        f"{values.plural(found['copied_sequences'], 'unique sequence')} stated three times or more "
+        "by one user would be stated once after leakscope corpus clean.",
+        "Effects hold once the model is trained again; other sequences may come out then.",
+    ]
+    return Group(documents, users, copies, *(Text(note, style="dim") for note in notes))
+
+
+def _actions(title: str, *columns: str) -> Table:
+    table = Table(box=SIMPLE_HEAD, header_style="bold", title=title, title_justify="left")
+    for name in columns:
+        table.add_column(name, overflow="fold")
+    return table
 
 
 def by_length(metrics: Metrics) -> str:

@@ -21,8 +21,10 @@ from leakscope.models.evaluate import Evaluation, evaluate
 from leakscope.models.networks import make_network
 from leakscope.models.storage import (
     ModelConfig,
+    Without,
     architecture_record,
     save_model,
+    users_digest,
 )
 from leakscope.models.wordlevel import WordModel
 from leakscope.records.artifacts import (
@@ -33,7 +35,7 @@ from leakscope.records.artifacts import (
     private_directory,
     write_parquet,
 )
-from leakscope.records.documents import Documents
+from leakscope.records.documents import Documents, IntArray
 from leakscope.records.errors import LeakscopeError
 from leakscope.training.batches import Batch, TrainingText, epoch_order
 from leakscope.training.checkpoint import (
@@ -66,10 +68,12 @@ def train(
     settings: TrainSettings,
     *,
     warm_start: Path | None = None,
+    without_users: IntArray | None = None,
     progress: Progress = silent,
     clock: Clock = time.perf_counter,
 ) -> Trained:
-    """Train a word-level model on the corpus's training documents into the directory `out`.
+    """Train a word-level model on the corpus's training documents into the directory `out`,
+    leaving out those of some users. The vocabulary is the whole corpus's all the same.
 
     An interrupted training is resumed by the same call, to the same weights bit for bit.
     """
@@ -81,9 +85,12 @@ def train(
             "from": started_from,
             "lexicon": corpus.manifest.lexicon_digest,
         }
+        | ({} if without_users is None else {"without": users_digest(without_users)})
     )
     state = _claim(out, identity)
-    run = _Run(corpus, out, settings, identity, started_from, warm_start, progress, clock)
+    run = _Run(
+        corpus, out, settings, identity, started_from, warm_start, without_users, progress, clock
+    )
     if state is not None:
         progress("resume", state.total_steps, None, f"at step {state.total_steps}")
         run.resume(state)
@@ -102,6 +109,7 @@ class _Run:
         identity: str,
         started_from: str | None,
         warm_start: Path | None,
+        without_users: IntArray | None,
         progress: Progress,
         clock: Clock,
     ) -> None:
@@ -117,6 +125,14 @@ class _Run:
             copy_known(warm_start, network, vocabulary)
         self.model = WordModel(network, vocabulary).reading(corpus.lexicon)
         documents = corpus.load(TRAIN)
+        self.without = None
+        if without_users is not None:
+            self.without = Without(
+                users=len(np.unique(without_users)), digest=users_digest(without_users)
+            )
+            documents = documents.take(np.flatnonzero(~np.isin(documents.users, without_users)))
+        if not len(documents):
+            raise LeakscopeError("No document is left to train on without these users.")
         self.sample = _sample(documents, settings.seed)
         self.text = TrainingText(
             self.model.entries(documents), documents.offsets, self.model.mark, settings.max_words
@@ -239,6 +255,7 @@ class _Run:
             training=asdict(self.settings),
             progress=self.history[-1] if self.history else {},
             initialized_from=self.started_from,
+            without_users=self.without,
             versions={
                 "leakscope": version("leakscope"),
                 "torch": torch.__version__,

@@ -33,7 +33,7 @@
   function sort(header) {
     const key = header.dataset.key;
     const before = header.getAttribute("aria-sort");
-    const first = key === "text" || key === "context" || key === "perplexity" ? "ascending" : "descending";
+    const first = key === "text" || key === "context" || key === "least" || key === "perplexity" ? "ascending" : "descending";
     const other = first === "ascending" ? "descending" : "ascending";
     const now = before === first ? other : first;
     for (const each of table.tHead.rows[0].cells) each.removeAttribute("aria-sort");

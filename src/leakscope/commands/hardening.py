@@ -1,0 +1,52 @@
+"""`harden` and `suggest`."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from leakscope.commands.blocking import block_list
+from leakscope.corpus.store import Corpus
+from leakscope.engine.progress import Progress, silent
+from leakscope.leakage.harden import THRESHOLDS, Point, harden_run
+from leakscope.leakage.suggest import Suggestions
+from leakscope.leakage.suggest import suggest as suggest_actions
+from leakscope.records.artifacts import fresh_directory, write_json
+from leakscope.records.run import open_run
+from leakscope.report.hardening import write_hardening
+
+BLOCK_LIST = "blocklist.bloom"
+
+
+def harden(
+    run: Path,
+    corpus: Path,
+    out: Path,
+    *,
+    thresholds: Sequence[float] = THRESHOLDS,
+    rate: float | None = 0.001,
+    also: Sequence[Path] = (),
+    threads: int = 2,
+    progress: Progress = silent,
+) -> list[Point]:
+    """Curves over confidence thresholds and top-k from what `run` has stored, and a block list
+    with a false-positive `rate` (None: no list), into the directory `out`. The list holds what is
+    unique in the runs `also` too: behind a block list, other words move up.
+    """
+    opened = Corpus.open(corpus)
+    points = harden_run(run, opened, thresholds, threads=threads, progress=progress)
+    fresh_directory(out)
+    if rate is not None and open_run(run)[1].unique_sequences:
+        progress("block list", 0, 1)
+        block_list(run, corpus, out / BLOCK_LIST, more=also, rate=rate, threads=threads)
+        progress("block list", 1, 1)
+    write_json(out / "harden.json", {"points": [asdict(point) for point in points]})
+    write_hardening(run, [asdict(point) for point in points], out)
+    return points
+
+
+def suggest(run: Path, out: Path | None = None, *, most: int = 20) -> Suggestions:
+    """An action list from a report; with `out`, also as JSON."""
+    found = suggest_actions(run, most)
+    if out is not None:
+        write_json(out, asdict(found))
+    return found

@@ -1,0 +1,267 @@
+"""Public models: given, retrained without the owners of unique sequences, or cross-fitted."""
+
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from leakscope.corpus.store import Corpus
+from leakscope.engine.progress import Progress
+from leakscope.leakage.public import Public, PublicSource
+from leakscope.models.byuser import ByUser
+from leakscope.models.interface import LanguageModel
+from leakscope.models.storage import ModelConfig, load_config, load_model, users_digest
+from leakscope.models.wordlevel import WordModel
+from leakscope.records.artifacts import (
+    digest_of,
+    digest_of_file,
+    private_directory,
+    read_json,
+    write_json,
+)
+from leakscope.records.documents import IntArray
+from leakscope.records.errors import LeakscopeError
+from leakscope.training.loop import train
+from leakscope.training.settings import TrainSettings
+
+RETRAIN, CROSSFIT = "retrain", "crossfit"
+
+
+class Folds(BaseModel):
+    """`folds.json` of a folder of cross-fitted models, written when all of them are trained."""
+
+    model_config = ConfigDict(frozen=True)
+
+    corpus_digest: str
+    folds: int
+    users: int
+    """Of the corpus; user i is in fold i modulo `folds` (users are numbered by a hash)."""
+
+
+def fold_of(users: IntArray, folds: int) -> IntArray:
+    """[n] the fold of each user. Users are numbered in the order of a hash of their keys, so this
+    is a random partition that depends on nothing else.
+    """
+    return (users % folds).astype(np.int32)
+
+
+@dataclass(frozen=True)
+class PublicChoice:
+    """What `report` is told of the public model."""
+
+    what: str
+    """"retrain", "crossfit", or the path of a model or of cross-fitted models."""
+    folds: int = 5
+    folder: Path | None = None
+    """Where models trained here are kept and found again; by default beside the model."""
+    warm_start: Path | None = None
+    """What the audited model was started from, if it was, so that others can start from it too."""
+
+    @property
+    def kind(self) -> str:
+        """given, retrain or crossfit."""
+        if self.what in (RETRAIN, CROSSFIT):
+            return self.what
+        return CROSSFIT if (Path(self.what) / "folds.json").exists() else "given"
+
+
+def public_source(
+    choice: PublicChoice,
+    model: Path,
+    corpus: Corpus,
+    *,
+    device: str,
+    threads: int,
+    progress: Progress,
+) -> PublicSource:
+    """How the public model of a report on `model` is come by."""
+    reads = partial(load_reading, corpus=corpus.path, device=device, threads=threads)
+    if choice.what == RETRAIN:
+        settings, folder = training_of(model, choice), choice.folder or _beside(model)
+
+        def retrained(owners: IntArray) -> Public:
+            if not len(owners):
+                return Public("retrain", "none needed", (), _nothing)
+            if len(owners) >= corpus.manifest.train.users:
+                raise LeakscopeError(
+                    "Every user owns a unique sequence, so nobody is left to train a public model "
+                    "on; use --public crossfit."
+                )
+            target = (
+                folder / f"{RETRAIN}-{digest_of([users_digest(owners), asdict(settings)])[:16]}"
+            )
+            _train_without(corpus, target, settings, owners, choice.warm_start, threads, progress)
+            details = {"users_left_out": len(owners)}
+            digest = digest_of_file(target / "model.safetensors")
+            load = partial(reads, target)
+            return Public("retrain", target.name, (digest,), load, details=details)
+
+        return retrained
+    if choice.what == CROSSFIT:
+        settings, folder = training_of(model, choice), choice.folder or _beside(model)
+        target = folder / f"{CROSSFIT}-{choice.folds}"
+        _train_folds(corpus, target, settings, choice, threads, progress)
+        return partial(_crossfitted, target, corpus, device, threads)
+    path = Path(choice.what)
+    if choice.kind == CROSSFIT:
+        return partial(_crossfitted, path, corpus, device, threads)
+    load_config(path)
+    return partial(_given, path, model, corpus, device, threads)
+
+
+def load_reading(path: Path, corpus: Path, device: str, threads: int) -> WordModel:
+    """Load a model, reading a corpus, to run on so many threads: in any process."""
+    import torch
+
+    torch.set_num_threads(threads)
+    return load_model(path, device).reading(Corpus.open(corpus).lexicon)
+
+
+def training_of(model: Path, choice: PublicChoice) -> TrainSettings:
+    """The settings that a model was trained with, to train another one alike."""
+    config = load_config(model)
+    if config.initialized_from is not None:
+        given = choice.warm_start
+        if given is None or digest_of_file(given / "model.safetensors") != config.initialized_from:
+            raise LeakscopeError(
+                f"The model in {model} was started from another model; give the same one by "
+                f"--warm-start so that the public model can start from it too."
+            )
+    try:
+        return TypeAdapter(TrainSettings).validate_python(config.training)
+    except ValidationError:
+        raise LeakscopeError(
+            f"The config of {model} does not say how it was trained; give a --public MODEL."
+        ) from None
+
+
+def _beside(model: Path) -> Path:
+    """`public` in the directory of the training that `model` is the end or a snapshot of."""
+    training = model.parent.parent if model.parent.name == "snapshots" else model
+    return training / "public"
+
+
+def _train_without(
+    corpus: Corpus,
+    target: Path,
+    settings: TrainSettings,
+    users: IntArray,
+    warm_start: Path | None,
+    threads: int,
+    progress: Progress,
+) -> None:
+    """Train a model without these users, unless it is there already."""
+    if (target / "config.json").exists():
+        return
+    import torch
+
+    torch.set_num_threads(threads)
+    private_directory(target.parent)
+
+    def named(stage: str, done: int, total: int | None = None, note: str = "") -> None:
+        progress(f"{target.name} {stage}", done, total, note)
+
+    train(corpus, target, settings, warm_start=warm_start, without_users=users, progress=named)
+
+
+def _train_folds(
+    corpus: Corpus,
+    target: Path,
+    settings: TrainSettings,
+    choice: PublicChoice,
+    threads: int,
+    progress: Progress,
+) -> None:
+    """Train one model a fold of the users, each without that fold; finished ones are kept."""
+    if not 2 <= choice.folds <= corpus.manifest.users:
+        raise LeakscopeError(
+            f"The number of folds must lie between 2 and the {corpus.manifest.users} users."
+        )
+    if (target / "folds.json").exists():
+        return
+    everybody = np.arange(corpus.manifest.users, dtype=np.int32)
+    for fold in range(choice.folds):
+        left_out = everybody[fold_of(everybody, choice.folds) == fold]
+        folder = target / f"fold-{fold:03d}"
+        _train_without(corpus, folder, settings, left_out, choice.warm_start, threads, progress)
+    known = Folds(
+        corpus_digest=corpus.manifest.digest, folds=choice.folds, users=corpus.manifest.users
+    )
+    write_json(target / "folds.json", known)
+
+
+def _crossfitted(path: Path, corpus: Corpus, device: str, threads: int, owners: IntArray) -> Public:
+    """The cross-fitted models in `path`, each proven to have been trained without its users."""
+    known = read_json(path / "folds.json", Folds, "a folder of cross-fitted models")
+    if known.corpus_digest != corpus.manifest.digest:
+        raise LeakscopeError(f"The cross-fitted models in {path} are for another corpus.")
+    everybody = np.arange(known.users, dtype=np.int32)
+    folders = [path / f"fold-{fold:03d}" for fold in range(known.folds)]
+    for fold, folder in enumerate(folders):
+        config = load_config(folder)
+        left_out = users_digest(everybody[fold_of(everybody, known.folds) == fold])
+        if (
+            config.corpus_digest != corpus.manifest.digest
+            or config.without_users is None
+            or config.without_users.digest != left_out
+        ):
+            raise LeakscopeError(
+                f"The model in {folder} was not trained without the users that it would judge."
+            )
+    return Public(
+        kind="crossfit",
+        name=path.name,
+        digests=tuple(digest_of_file(folder / "model.safetensors") for folder in folders),
+        load=partial(_load_folds, folders, corpus.path, device, threads),
+        details={"folds": known.folds, "owners_judged": len(owners)},
+    )
+
+
+def _load_folds(folders: list[Path], corpus: Path, device: str, threads: int) -> LanguageModel:
+    models = [load_reading(folder, corpus, device, threads) for folder in folders]
+    return ByUser(models, partial(fold_of, folds=len(models)))
+
+
+def _given(
+    path: Path, audited: Path, corpus: Corpus, device: str, threads: int, owners: IntArray
+) -> Public:
+    """A model that somebody chose, with a warning if it has seen the users."""
+    config = load_config(path)
+    digest = digest_of_file(path / "model.safetensors")
+    return Public(
+        kind="given",
+        name=path.resolve().name,
+        digests=(digest,),
+        load=partial(load_reading, path, corpus.path, device, threads),
+        warnings=tuple(seen_warnings(config, digest, audited, corpus, owners)),
+    )
+
+
+def seen_warnings(
+    config: ModelConfig, digest: str, audited: Path, corpus: Corpus, owners: IntArray
+) -> list[str]:
+    """Why a given model may know the users that it is to judge, as far as digests tell."""
+    if digest == digest_of_file(audited / "model.safetensors"):
+        return ["The public model is the audited model itself: every ratio is 1."]
+    if config.corpus_digest == corpus.manifest.digest:
+        left_out = config.without_users
+        if left_out is not None and left_out.digest == users_digest(owners):
+            return []
+        if left_out is None:
+            return ["The public model was trained on this very corpus: ratios are far too low."]
+        return [
+            f"The public model was trained on this corpus without {left_out.users} users, who are "
+            "not just the owners of the unique sequences: ratios may be too low."
+        ]
+    if config.lexicon_digest == corpus.manifest.lexicon_digest:
+        return [
+            "The public model was trained on a corpus with exactly the same words, so probably on "
+            "the same users: ratios may be too low."
+        ]
+    return []
+
+
+def _nothing() -> LanguageModel:
+    raise LeakscopeError("There are no unique sequences, so no public model was trained.")

@@ -1,0 +1,106 @@
+"""How little of its context brings a unique sequence out, and whether other contexts do too."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from leakscope.leakage.sequences import Contexts, Examples, Members, Sequences, contexts
+from leakscope.leakage.trie import Trie
+from leakscope.models.interface import LanguageModel
+from leakscope.records.documents import BoolArray, Documents, IntArray, LongArray
+
+PROMPTS = 20_000  # scored at a time
+
+Prompt = tuple[tuple[int, ...], int]
+"""Lexicon ids of a context with the sequence after it, and how many of them are the sequence."""
+
+
+def comes_out(model: LanguageModel, prompts: Sequence[Prompt], top_k: int) -> BoolArray:
+    """[n] whether the model predicts every word of the sequence after the context."""
+    found = np.zeros(len(prompts), np.bool_)
+    for low in range(0, len(prompts), PROMPTS):
+        part = prompts[low : low + PROMPTS]
+        documents = Documents.of([(0, ids) for ids, _ in part])
+        missed = model.score(documents, top_k=top_k).rank >= top_k
+        misses = np.concatenate([[0], np.cumsum(missed)])
+        ends = documents.offsets[1:]
+        sizes = np.array([size for _, size in part])
+        found[low : low + len(part)] = misses[ends] == misses[ends - sizes]
+    return found
+
+
+@dataclass(frozen=True)
+class Least:
+    """The least context of each of s sequences."""
+
+    words: IntArray
+    """[s] words of the shortest suffix of a context after which the whole sequence comes out; 0:
+    it comes out of nothing; -1: not measured."""
+    exact: BoolArray
+    """[s] every shorter suffix was tried; otherwise it is an upper bound."""
+
+
+class Unique:
+    """Some unique sequences with their words and the ends of their contexts, in memory."""
+
+    def __init__(
+        self,
+        rows: LongArray,
+        members: Members,
+        sequences: Sequences,
+        chosen: Examples,
+        trie: Trie,
+        corpus: Iterable[Documents],
+        most: int,
+    ) -> None:
+        """`rows` [u] are rows of `sequences`, `chosen` lists their occurrences; `most` words of
+        each context are kept.
+        """
+        self.rows = rows
+        picked = [chosen.members[chosen.offsets[r] : chosen.offsets[r + 1]] for r in rows]
+        sizes = np.array([len(part) for part in picked], np.int64)
+        flat = np.concatenate([np.zeros(0, np.int64), *picked]).astype(np.int64)
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self._examples = Examples(offsets, flat)
+        self._contexts: Contexts = contexts(members, self._examples, corpus, most)
+        self.starts = members.starts[flat]
+        spelled, ids = trie.sequences(sequences.nodes[rows])
+        self.words = [tuple(ids[spelled[i] : spelled[i + 1]].tolist()) for i in range(len(rows))]
+        self.owners = members.users[flat[offsets[:-1]]] if len(rows) else np.zeros(0, np.int32)
+
+    def examples(self, index: int) -> list[tuple[int, tuple[int, ...]]]:
+        """(length of the whole context, the words kept of it) of each listed occurrence."""
+        low, high = self._examples.offsets[index], self._examples.offsets[index + 1]
+        places = self._contexts.offsets
+        return [
+            (int(self.starts[j]), tuple(self._contexts.ids[places[j] : places[j + 1]].tolist()))
+            for j in range(low, high)
+        ]
+
+
+def least_contexts(model: LanguageModel, unique: Unique, top_k: int, most: int) -> Least:
+    """Try suffixes of 0, 1, 2, ... words, at most `most`, of every listed context, until the
+    sequence comes out. At the full length of the shortest context it does: that was measured.
+    """
+    size = len(unique.rows)
+    listed = [unique.examples(i) for i in range(size)]
+    limit = np.array([min(start for start, _ in each) for each in listed], np.int32)
+    words, exact = limit.copy(), limit <= most
+    due = list(range(size))
+    for length in range(most + 1):
+        due = [i for i in due if limit[i] > length]
+        asked: dict[Prompt, list[int]] = {}
+        for i in due:
+            for start, context in listed[i]:
+                if start > length:
+                    suffix = context[len(context) - length :]
+                    asked.setdefault((suffix + unique.words[i], len(unique.words[i])), []).append(i)
+        if not asked:
+            break
+        out = comes_out(model, list(asked), top_k)
+        done = {i for hit, who in zip(out, asked.values(), strict=True) if hit for i in who}
+        for i in done:
+            words[i], exact[i] = length, True
+        due = [i for i in due if i not in done]
+    return Least(words.astype(np.int32), exact)

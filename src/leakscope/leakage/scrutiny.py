@@ -1,0 +1,121 @@
+"""Look closer at the unique sequences: the public model's opinion, the least context, other
+contexts, personal data; and at what the interface is worth on validation words.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from leakscope.corpus.store import Corpus
+from leakscope.engine.progress import Progress
+from leakscope.leakage.answers import validation_answers
+from leakscope.leakage.context import Unique, least_contexts
+from leakscope.leakage.elsewhere import elsewhere
+from leakscope.leakage.findings import Findings
+from leakscope.leakage.public import Public, Ratios, Surprise, ratios, surprise
+from leakscope.leakage.sequences import Members, Sequences, examples
+from leakscope.leakage.settings import ReportSettings
+from leakscope.leakage.stored import Validation
+from leakscope.leakage.tags import personal_data
+from leakscope.leakage.trie import Trie
+from leakscope.models.hardened import is_silent
+from leakscope.models.interface import LanguageModel
+from leakscope.records.documents import LongArray
+
+CONTEXT_WORDS = 48
+"""Longest suffix of a context that is tried as the least one."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the closer look gave."""
+
+    findings: Findings
+    answers: Validation | None
+    figures: dict[str, Any] = field(default_factory=dict)
+    """Metrics by name, with `reasons`."""
+
+
+def scrutinize(
+    load: Callable[[], LanguageModel],
+    judge: Public | None,
+    corpus: Corpus,
+    settings: ReportSettings,
+    members: Members,
+    sequences: Sequences,
+    trie: Trie,
+    progress: Progress,
+) -> Found:
+    """`load` brings the model under audit, `judge` is the public one."""
+    model = load()
+    progress("look closer", 0, 1)
+    answers = validation_answers(model, corpus, settings.validation_words, settings.top_k)
+    figures = _use(answers, settings)
+    if not sequences.unique.any():
+        nothing = None if judge is None else ratios(members, sequences, Surprise.none())
+        progress("look closer", 1, 1)
+        return Found(Findings(ratios=nothing, tags={}), answers, figures)
+    said, ratio = None, None
+    chosen = np.flatnonzero(sequences.unique[sequences.of_member])
+    if judge is not None:
+        public = judge.load()
+        texts = getattr(public, "needs_text", False)
+        said = surprise(public, corpus.documents(texts=texts), members, chosen)
+        ratio = ratios(members, sequences, said)
+        figures["public_unknown_sequences"] = _unknown(public, sequences, trie)
+    rows = _worth_a_look(sequences, ratio, settings.least_context)
+    least, outside = None, None
+    if len(rows):
+        listed = examples(members, sequences, settings.contexts)
+        documents = corpus.documents()
+        unique = Unique(rows, members, sequences, listed, trie, documents, CONTEXT_WORDS)
+        least = least_contexts(model, unique, settings.top_k, CONTEXT_WORDS)
+        if settings.elsewhere:
+            outside = elsewhere(
+                model,
+                unique,
+                corpus.documents(),
+                top_k=settings.top_k,
+                budget=settings.elsewhere,
+                words=corpus.manifest.lexicon,
+            )
+    tags = personal_data(corpus, members, sequences, chosen)
+    progress("look closer", 1, 1, f"{len(rows)} sequences")
+    return Found(Findings(said, ratio, rows, least, outside, tags), answers, figures)
+
+
+def _worth_a_look(sequences: Sequences, ratio: Ratios | None, most: int) -> LongArray:
+    """At most `most` unique sequences: the largest ratios first, then the longest."""
+    unique = np.flatnonzero(sequences.unique)
+    size = np.zeros(len(unique)) if ratio is None else -ratio.of_sequence[unique]
+    order = np.lexsort((unique, -sequences.lengths[unique], size))
+    return np.sort(unique[order[:most]])
+
+
+def _unknown(public: LanguageModel, sequences: Sequences, trie: Trie) -> int | None:
+    """How many unique sequences have a word that the public model does not know."""
+    knows = getattr(public, "knows", None)
+    if knows is None:
+        return None
+    offsets, ids = trie.sequences(sequences.nodes[sequences.unique])
+    missing = np.concatenate([[0], np.cumsum(~knows(ids))])
+    return int((missing[offsets[1:]] > missing[offsets[:-1]]).sum())
+
+
+def _use(answers: Validation | None, settings: ReportSettings) -> dict[str, Any]:
+    """What a hardened interface is worth; of a plain one the training has told."""
+    if not settings.hardened:
+        return {"answered": 1.0}
+    why = {"validation_perplexity": "an interface that hides answers has no perplexity"}
+    figures: dict[str, Any] = {"validation_perplexity": None, "reasons": why}
+    if answers is None:
+        none = "the corpus has no validation documents"
+        unmeasured = dict.fromkeys(("validation_accuracy", "answered"), none)
+        return figures | {"validation_accuracy": None, "reasons": why | unmeasured}
+    shown = np.ones(len(answers.rank), np.bool_)
+    if settings.confidence is not None:
+        shown = ~is_silent(answers.top_log_prob, settings.confidence)
+    accuracy = {settings.top_k: float((answers.rank < settings.top_k).mean())}
+    return figures | {"validation_accuracy": accuracy, "answered": float(shown.mean())}

@@ -1,0 +1,56 @@
+"""What a report is asked."""
+
+from dataclasses import dataclass
+
+from leakscope.records.errors import LeakscopeError
+
+
+@dataclass(frozen=True)
+class ReportSettings:
+    """What a report is asked."""
+
+    top_k: int = 1
+    """How many suggestions the attacker sees."""
+    user_threshold: int | None = None
+    """List only sequences with fewer users in S than this (the p of Inan et al., section 5)."""
+    reveal: bool = False
+    """Write words and user keys, not only lengths and numbers."""
+    contexts: int = 20
+    """Occurrences listed with each sequence."""
+    context_words: int = 32
+    """Words of each listed context."""
+    full_perplexity: bool = False
+    """Measure the training perplexity on every word, at the cost of the full softmax."""
+    thresholds: tuple[float, ...] = (1.5, 2.0, 5.0, 10.0)
+    """The ratios t at which metric 2 is counted."""
+    benchmark: bool = False
+    """Count what the public model itself gives away of the corpus: one more pass over it."""
+    least_context: int = 1000
+    """For so many unique sequences (largest ratios, then longest) look for the least context."""
+    elsewhere: int = 0
+    """Prompts to spend on leakage outside the training contexts."""
+    confidence: float | None = None
+    """The interface is silent where 1 / p(top entry) exceeds this."""
+    block_list: str | None = None
+    """Digest of the block list that stands before the model, if one does."""
+    validation_words: int = 50_000
+    """Validation words whose answers are kept for hardening curves."""
+
+    def __post_init__(self) -> None:
+        if self.top_k < 1:
+            raise LeakscopeError("top-k must be at least 1.")
+        if self.user_threshold is not None and self.user_threshold < 2:
+            raise LeakscopeError("The threshold on users must be at least 2, or nothing is left.")
+        if self.contexts < 1 or self.context_words < 0:
+            raise LeakscopeError("Each sequence needs room for at least one context.")
+        if any(not 0 < t < float("inf") for t in self.thresholds):
+            raise LeakscopeError("Thresholds on the ratio must be positive and finite.")
+        if min(self.least_context, self.elsewhere, self.validation_words) < 0:
+            raise LeakscopeError("Budgets must not be negative.")
+        if self.confidence is not None and not 1 <= self.confidence < float("inf"):
+            raise LeakscopeError("The confidence threshold on 1 / p must be at least 1.")
+
+    @property
+    def hardened(self) -> bool:
+        """Whether the interface hides some of what the model would say."""
+        return self.confidence is not None or self.block_list is not None

@@ -1,0 +1,77 @@
+"""What a finished run has stored, read back in columns."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from leakscope.records.artifacts import read_parquet
+from leakscope.records.documents import FloatArray, IntArray, LongArray
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The occurrences of unique sequences: u of them, with h words in all, in corpus order."""
+
+    sequences: IntArray
+    """[u] the sequence's id."""
+    users: IntArray
+    documents: LongArray
+    starts: IntArray
+    offsets: LongArray
+    """[u + 1] occurrence i has words offsets[i] to offsets[i + 1] of the arrays below."""
+    ranks: IntArray
+    log_probs: FloatArray
+    top_log_probs: FloatArray
+    public_log_probs: FloatArray | None
+    """[h]; None without a public model."""
+
+
+def stored_unique(run: Path) -> Stored:
+    """The occurrences of the unique sequences of a run, redacted or not."""
+    table = read_parquet(run / "sequences.parquet", ["id", "users_in_d"])
+    unique = table.filter(pc.equal(table["users_in_d"], 1))["id"]
+    rows = read_parquet(run / "occurrences.parquet")
+    rows = rows.filter(pc.is_in(rows["sequence"], value_set=unique.combine_chunks()))
+    rows = rows.combine_chunks()
+    lengths = rows["length"].to_numpy()
+    public = None
+    if "public_log_probs" in rows.column_names and not rows["public_log_probs"].null_count:
+        public = _flat(rows["public_log_probs"], np.dtype(np.float32))
+    return Stored(
+        sequences=rows["sequence"].to_numpy(),
+        users=rows["user"].to_numpy(),
+        documents=rows["document"].to_numpy(),
+        starts=rows["start"].to_numpy(),
+        offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        ranks=_flat(rows["ranks"], np.dtype(np.int32)),
+        log_probs=_flat(rows["log_probs"], np.dtype(np.float32)),
+        top_log_probs=_flat(rows["top_log_probs"], np.dtype(np.float32)),
+        public_log_probs=public,
+    )
+
+
+@dataclass(frozen=True)
+class Validation:
+    """The model's answers on validation words, in no order that would tell which."""
+
+    rank: IntArray
+    top_log_prob: FloatArray
+
+
+def validation_of(run: Path) -> Validation | None:
+    """The stored answers on validation words; None if there are none."""
+    path = run / "validation.parquet"
+    if not path.exists():
+        return None
+    table = read_parquet(path)
+    if not len(table):
+        return None
+    return Validation(table["rank"].to_numpy(), table["top_log_prob"].to_numpy())
+
+
+def _flat(column: pa.ChunkedArray, kind: np.dtype[np.generic]) -> np.ndarray:
+    flat = [chunk.flatten().to_numpy(zero_copy_only=False) for chunk in column.chunks]
+    return np.concatenate([np.zeros(0, kind), *flat]).astype(kind)
