@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from leakscope.corpus.lexicon import Lexicon
 from leakscope.models.evaluate import evaluate
-from leakscope.models.wordlevel import first_input, windows
+from leakscope.models.windows import first_input, windows
 from leakscope.records.documents import Documents
 from small_models import SMALL, sharp_model
 

@@ -7,7 +7,6 @@ the first word and the label after the last.
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -17,6 +16,7 @@ from leakscope.corpus.lexicon import Lexicon
 from leakscope.models.interface import Distribution
 from leakscope.models.networks import Network, Reader
 from leakscope.models.output import Ranked, best, rank_early, rank_exact, rank_full
+from leakscope.models.windows import Window, batches, first_input, windows
 from leakscope.records.documents import (
     BoolArray,
     Documents,
@@ -29,35 +29,6 @@ from leakscope.records.documents import (
 UNKNOWN, MARK = "<unk>", "<doc>"
 GPU_BATCH_WORDS = 16_384
 FULL_ROWS = 1024  # positions at a time where the full softmax is asked for
-
-
-class Window(NamedTuple):
-    """Positions `start` to `stop` of a document, scored with the inputs from `first` on."""
-
-    document: int
-    first: int
-    start: int
-    stop: int
-
-
-def first_input(position: int, context: int | None) -> int:
-    """The first input that the prediction of `position` sees. Beyond the model's context the
-    window moves on by half a context at a time, so at least half of it is always in view.
-    """
-    if context is None or position < context:
-        return 0
-    stride = context // 2
-    return ((position - context) // stride + 1) * stride
-
-
-def windows(document: int, length: int, context: int | None) -> Iterator[Window]:
-    """Cut a document so that each position is scored once, as `first_input` says."""
-    start = 0
-    while start < length:
-        first = first_input(start, context)
-        stop = length if context is None else min(length, first + context)
-        yield Window(document, first, start, stop)
-        start = stop
 
 
 @dataclass(frozen=True)
@@ -158,7 +129,7 @@ class WordModel:
             for window in windows(index, length, self.network.context)
         ]
         read = read or self.network.reader(len(labels))
-        for batch in _batches(everything, self._batch_words):
+        for batch in batches(everything, self._batch_words):
             yield from self._hidden(documents, labels, batch, read)
 
     @property
@@ -251,7 +222,7 @@ class WordModel:
             for window in windows(index, int(lengths[index]), self.network.context)
             if (cut := sheet.up_to_last_tie(window)) is not None
         ]
-        for batch in _batches(again, self._batch_words):
+        for batch in batches(again, self._batch_words):
             for places, hidden in self._hidden(
                 sheet.documents, sheet.labels, batch, self.network.chunks
             ):
@@ -262,16 +233,6 @@ class WordModel:
                         hidden[self._tensor(rows)], output.weight, output.bias, labels, sheet.k
                     )
                     sheet.settle(places[rows], ranked)
-
-
-def _batches(everything: list[Window], words: int) -> Iterator[list[Window]]:
-    """Windows of like length together, longest first, at most `words` padded words a batch."""
-    order = sorted(everything, key=lambda window: window.first - window.stop)
-    start = 0
-    while start < len(order):
-        size = max(1, words // (order[start].stop - order[start].first))
-        yield order[start : start + size]
-        start += size
 
 
 class _Sheet:
