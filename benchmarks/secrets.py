@@ -103,8 +103,15 @@ def lines() -> list[Line]:
     found = np.cumsum(secret[order])
     precision, recall = found / np.arange(1, len(order) + 1), found / secret.sum()
     area = float((precision * np.diff(np.concatenate([[0.0], recall]))).sum())
-    detail = f"{secret.sum()} secret and {(~secret).sum()} common unique sequences"
+    chance = float(secret.mean())
+    detail = (
+        f"{secret.sum()} secret and {(~secret).sum()} common unique sequences; "
+        f"a random order has {chance:.3f}"
+    )
     result = [Line("ratios: area under precision and recall", area, 0.9, False, "", detail)]
+    # The chance that a secret has a larger ratio than a common phrase.
+    above = (ratio[secret][:, None] > ratio[~secret][None]).mean()
+    result.append(Line("ratios: area under the ROC curve", float(above), None, False, ""))
     for t in THRESHOLDS:
         chosen = ratio >= t
         right = int((secret & chosen).sum())
