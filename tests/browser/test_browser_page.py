@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 from playwright import sync_api
-from report_runs import sequence, user
+from report_runs import METRICS, POINT, PUBLIC, judged_rows, sequence, user
 
 from leakscope.report.compare import load_runs, write_comparison
+from leakscope.report.hardening import write_hardening
 from leakscope.report.page import write_page
 
 pytestmark = pytest.mark.browser
@@ -127,10 +128,17 @@ def test_a_redacted_page_works_too(browser, make_run):
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-def test_pages_fit_the_screen_and_figures_are_drawn(browser, report, make_snapshots, width):
+def test_pages_fit_the_screen_and_figures_are_drawn(
+    browser, report, make_run, make_snapshots, width
+):
     snapshots = make_snapshots(4)
     comparison = write_comparison(load_runs([snapshots]), snapshots.parent / "out")
-    for path, drawings in ((report, 2), (comparison, 4)):
+    judged = make_run(
+        "judged", rows=judged_rows(), public=PUBLIC | {"warnings": ["Mind " * 40]}, **METRICS
+    )
+    hardened = write_hardening(judged, [POINT, POINT | {"threshold": None}], judged)
+    pages = ((report, 3), (comparison, 4), (write_page(judged), 3), (hardened, 1))
+    for path, drawings in pages:
         visit = Visit(browser, path, viewport={"width": width, "height": 800})
         assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
         assert visit.page.locator("svg").count() == drawings

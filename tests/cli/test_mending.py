@@ -1,6 +1,7 @@
 """Public models, hardening, block lists and action lists, as a user would ask for them."""
 
 import json
+import shutil
 
 import pyarrow.parquet as pq
 import pytest
@@ -18,6 +19,13 @@ def memorized(leakscope, tmp_path):
     options = ("--learning-rate", 0.02, "--epochs", 6, "--out", tmp_path / "m")
     assert leakscope(*TRAIN, tmp_path / "c", *options).code == 0
     return tmp_path
+
+
+def broken(model):
+    """A copy of a model without its weights."""
+    shutil.copytree(model, model.parent / "broken")
+    (model.parent / "broken" / "model.safetensors").unlink()
+    return model.parent / "broken"
 
 
 def unique(run):
@@ -68,6 +76,22 @@ def test_crossfit_harden_block_and_suggest(memorized, leakscope, fails):
         "harden", here / "r", "--corpus", here / "c", "--also", here / "b", "--out", here / "h2"
     )
     assert ran.code == 0 and "block list:" in ran.out, ran.err
+
+    lower = ("corpus", "build", here / "s" / "data.parquet", "--lowercase", "--out", here / "lc")
+    assert leakscope(*lower).code == 0
+    assert leakscope(*TRAIN, here / "lc", "--epochs", 1, "--out", here / "lm").code == 0
+    small = ("report", here / "lm", here / "lc", "--out", here / "x")
+    assert "lower-cased" in fails(*small, "--block-list", blocks)
+    assert "no model.safetensors" in fails(*small, "--public", broken(here / "lm"))
+    assert "between 0 and 1" in fails(
+        "harden", here / "r", "--corpus", here / "c", "--out", here / "x", "--block-list-rate", 2
+    )
+    assert not (here / "x").exists()
+    assert "name a file" in fails("suggest", here / "r", "--out", here)
+    judged = leakscope(
+        *command, "--out", here / "own", "--public", here / "m", "--least-context", 0
+    )
+    assert "audited model itself" in " ".join(judged.out.split())
 
     listed = json.loads(leakscope("suggest", here / "r", "--most", 3, "--json").out)
     assert len(listed["documents"]) == 3 and listed["users"][0]["user_key"]

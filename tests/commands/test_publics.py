@@ -11,8 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leakscope.commands import report, train
-from leakscope.commands.publics import PublicChoice, fold_of, public_source
+from leakscope.commands.publics import PublicChoice, fold_of, judged_alike, public_source
+from leakscope.commands.unseen import prove_unseen
 from leakscope.corpus.build import BuildSettings, build_rows
+from leakscope.corpus.clean import clean
+from leakscope.corpus.clean_settings import CleanSettings
 from leakscope.corpus.rows import Row
 from leakscope.leakage.settings import ReportSettings
 from leakscope.models.architecture import Architecture
@@ -21,6 +24,7 @@ from leakscope.models.storage import load_config, users_digest
 from leakscope.records.documents import Documents
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.run import open_run
+from leakscope.training import loop
 from leakscope.training.settings import TrainSettings
 from small_models import repeated_by, sharp_model
 
@@ -84,6 +88,25 @@ def test_crossfit_never_asks_a_model_about_users_it_saw(users, data):
         assert set.union(*asked) == set(range(users))
 
 
+def test_the_left_out_users_words_never_reach_the_training(tmp_path, monkeypatch):
+    corpus = corpus_of(tmp_path, 5, 2)
+    documents = corpus.load()
+    left_out = np.array([1, 4], np.int32)
+    kept = [documents.words_of(i) for i in range(10) if documents.users[i] not in left_out]
+    seen = []
+
+    class Spy(loop.TrainingText):
+        def __init__(self, entries, *rest):
+            seen.append(entries)
+            super().__init__(entries, *rest)
+
+    monkeypatch.setattr(loop, "TrainingText", Spy)
+    loop.train(corpus, tmp_path / "model", TINY, without_users=left_out)
+    assert seen[0].tolist() == np.concatenate(kept).tolist()
+    config = load_config(tmp_path / "model")
+    assert config.without_users.digest == users_digest(left_out)
+
+
 def test_by_user_gives_each_document_its_own_models_answer():
     models = [sharp_model("gru", WORDS, seed) for seed in (1, 2)]
     rng = np.random.default_rng(0)
@@ -139,7 +162,7 @@ def test_a_given_model_that_knows_the_users_is_warned_of(tmp_path):
     (tmp_path / "elsewhere").mkdir()
     other = corpus_of(tmp_path / "elsewhere", 4, 3)
     train(corpus.path, tmp_path / "model", TINY)
-    train(corpus.path, tmp_path / "twin", TINY.__class__(**(vars(TINY) | {"seed": 1})))
+    train(corpus.path, tmp_path / "twin", TrainSettings(**(vars(TINY) | {"seed": 1})))
     train(other.path, tmp_path / "stranger", TINY)
     owners = np.array([0], np.int32)
 
@@ -150,6 +173,13 @@ def test_a_given_model_that_knows_the_users_is_warned_of(tmp_path):
     assert "itself" in warnings("model")
     assert "this very corpus" in warnings("twin")
     assert warnings("stranger") == ""
+    train(corpus.path, tmp_path / "child", TINY, warm_start=tmp_path / "model")
+    assert "started from the audited model" in warnings("child")
+    train(corpus.path, tmp_path / "niece", TINY, warm_start=tmp_path / "twin")
+    assert "started from one that was trained on this very corpus" in warnings("niece")
+    clean(corpus, tmp_path / "cleaned", CleanSettings(min_users=2))
+    train(tmp_path / "cleaned", tmp_path / "cousin", TINY)
+    assert warnings("cousin")
 
 
 def test_a_model_that_was_started_from_another_says_what_it_needs(tmp_path):
@@ -159,14 +189,77 @@ def test_a_model_that_was_started_from_another_says_what_it_needs(tmp_path):
     with pytest.raises(LeakscopeError, match="--warm-start"):
         source(PublicChoice("retrain"), tmp_path / "second", corpus)
     ready = PublicChoice("retrain", warm_start=tmp_path / "first")
-    assert source(ready, tmp_path / "second", corpus)(np.array([0], np.int32)).digests
+    with pytest.raises(LeakscopeError, match="trained on this very corpus"):
+        source(ready, tmp_path / "second", corpus)
+    (tmp_path / "elsewhere").mkdir()
+    other = corpus_of(tmp_path / "elsewhere", 5)
+    train(other.path, tmp_path / "stranger", TINY)
+    train(corpus.path, tmp_path / "third", TINY, warm_start=tmp_path / "stranger")
+    fine = PublicChoice("retrain", warm_start=tmp_path / "stranger")
+    found = source(fine, tmp_path / "third", corpus)(np.array([0], np.int32))
+    assert found.digests
+    # Started from what saw everybody, a model proves nothing, whatever its own training left out.
+    loop.train(
+        corpus, tmp_path / "forged", TINY, warm_start=tmp_path / "first",
+        without_users=np.array([0], np.int32),
+    )  # fmt: skip
+    with pytest.raises(LeakscopeError, match="started from one that was not"):
+        prove_unseen(tmp_path / "forged", corpus, users_digest(np.array([0])))
+
+
+def test_trainings_are_not_mixed_up(tmp_path):
+    corpus = corpus_of(tmp_path, 4, 2)
+    (tmp_path / "elsewhere").mkdir()
+    other = corpus_of(tmp_path / "elsewhere", 6, 2)
+    longer = TrainSettings(**(vars(TINY) | {"epochs": 2}))
+    train(corpus.path, tmp_path / "a", TINY)
+    train(corpus.path, tmp_path / "b", longer)
+    train(other.path, tmp_path / "c", TINY)
+    owners = np.array([0], np.int32)
+    shared = tmp_path / "shared"
+    names = {
+        source(PublicChoice("retrain", folder=shared), tmp_path / model, on)(owners).name
+        for model, on in (("a", corpus), ("b", corpus), ("c", other))
+    }
+    assert len(names) == 3
+    folds = PublicChoice("crossfit", folds=2, folder=shared)
+    source(folds, tmp_path / "a", corpus)
+    (shared / "crossfit-2" / "folds.json").unlink()  # as an interrupted run leaves it
+    shutil.rmtree(shared / "crossfit-2" / "fold-001")
+    with pytest.raises(LeakscopeError, match="another training"):
+        source(folds, tmp_path / "b", corpus)
+    finished = source(folds, tmp_path / "a", corpus)(owners)
+    assert finished.details["trained_like_the_audited_model"]
+    reused = source(folds, tmp_path / "b", corpus)(owners)
+    assert reused.digests == finished.digests
+    assert not reused.details["trained_like_the_audited_model"]
+
+
+def test_a_finished_run_is_kept_only_for_the_same_public_model(tmp_path):
+    corpus = corpus_of(tmp_path, 4, 2)
+    train(corpus.path, tmp_path / "m", TINY)
+    train(corpus.path, tmp_path / "n", TrainSettings(**(vars(TINY) | {"seed": 5})))
+    first = PublicChoice(str(tmp_path / "m"))
+    record = source(first, tmp_path / "m", corpus)(np.array([0], np.int32)).record()
+    assert judged_alike(first, record, tmp_path / "m")
+    assert not judged_alike(PublicChoice(str(tmp_path / "n")), record, tmp_path / "m")
+    assert not judged_alike(None, record, tmp_path / "m")
+    assert not judged_alike(first, None, tmp_path / "m") and judged_alike(None, None, tmp_path)
+    two, three = (PublicChoice("crossfit", folds=k) for k in (2, 3))
+    record = source(two, tmp_path / "m", corpus)(np.array([0], np.int32)).record()
+    source(three, tmp_path / "m", corpus)
+    assert judged_alike(two, record, tmp_path / "m")
+    assert not judged_alike(three, record, tmp_path / "m")
+    again = PublicChoice("retrain")
+    record = source(again, tmp_path / "m", corpus)(np.array([0], np.int32)).record()
+    assert judged_alike(again, record, tmp_path / "m")
 
 
 def test_a_report_says_which_public_model_it_used(tmp_path):
     model = sharp_model("gru", WORDS, 1)
     rows = [Row(user, text) for user, text in repeated_by(model, 4, 40, 20)]
     corpus = build_rows(rows, tmp_path / "corpus", settings=BuildSettings(validation=0.2))
-    longer = TINY.__class__(**(vars(TINY) | {"epochs": 12, "learning_rate": 0.05}))
+    longer = TrainSettings(**(vars(TINY) | {"epochs": 12, "learning_rate": 0.05}))
     train(corpus.path, tmp_path / "model", longer)
     metrics = report(
         tmp_path / "model",

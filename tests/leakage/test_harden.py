@@ -48,6 +48,18 @@ def test_points_equal_fresh_reports(kind, shape, make_corpus, tmp_path):
     assert by_threshold == sorted(by_threshold) and by_threshold[-1] == 1.0
 
 
+def test_a_hardened_run_can_only_become_stricter(make_corpus, tmp_path):
+    plain = sharp_model("gru", WORDS, 1)
+    corpus = make_corpus(repeated_by(plain, 9, 90, 12), validation=0.2)
+    subject = Subject("m", "d", {}, lambda: plain.reading(corpus.lexicon), {})
+    metrics = audit(subject, corpus, tmp_path / "run", ReportSettings(confidence=2.0, top_k=2))
+    points = harden_run(tmp_path / "run", corpus, (1.3, 2.0, 8.0))
+    assert [point.threshold for point in points] == [1.3, 2.0, 1.3, 2.0]
+    assert points[-1].unique_sequences == metrics.unique_sequences
+    assert points[-1].answered == metrics.answered < 1
+    assert points[-1].validation_accuracy == metrics.validation_accuracy[2]
+
+
 def test_another_corpus_and_impossible_thresholds_are_refused(make_corpus, tmp_path):
     plain = sharp_model("gru", WORDS)
     rows = repeated_by(plain, 3, 9, 8)

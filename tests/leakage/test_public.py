@@ -44,7 +44,9 @@ def judged(make_corpus, tmp_path):
     corpus = make_corpus(ROWS)
     model = ScriptedModel(corpus.lexicon, script(0.9, 0.4, 0.5, 0.5))
     public = ScriptedModel(corpus.lexicon, script(0.1, 0.009, 0.25, 0.25))
-    settings = ReportSettings(reveal=True, thresholds=(1.5, 2.0, 5.0, 20.5), benchmark=True)
+    settings = ReportSettings(
+        reveal=True, thresholds=(1.5, 2.0, 5.0, 20.5, 1.2345678, 1.2345679), benchmark=True
+    )
     subject = Subject("scripted", "", {}, lambda: model, {})
     metrics = audit(
         subject, corpus, tmp_path / "run", settings, public=public_of(public), page=write_page
@@ -62,7 +64,8 @@ def test_every_ratio_as_on_paper(judged):
     assert rows["gamma", "delta"]["ratio"] == 2.0  # 4 / 2
     assert rows["alpha",]["ratio"] is None  # two users have it
     assert rows["alpha",]["public_perplexities"] is None
-    assert metrics.curated == {"1.5": 2, "2": 2, "5": 1, "20.5": 0}
+    counted = {"1.5": 2, "2": 2, "5": 1, "20.5": 0, "1.2345678": 2, "1.2345679": 2}
+    assert metrics.curated == counted
     assert metrics.leakage_epsilon == pytest.approx(20.0, rel=1e-5)
     assert metrics.leakage_epsilon_sequence == rows["alpha", "beta"]["id"]
     assert rows["alpha", "beta"]["least_context"] == 1

@@ -31,6 +31,7 @@ def test_sequences_and_users_are_tagged(make_corpus, tmp_path):
     for reveal in (False, True):
         metrics = audit(subject, corpus, tmp_path / f"run-{reveal}", ReportSettings(reveal=reveal))
         assert metrics.unique_pii == {"email": 1, "phone": 1}
+        assert metrics.unique_with_pii == 2
     table = pq.read_table(tmp_path / "run-True" / "sequences.parquet").to_pylist()
     tags = {tuple(row["sequence"])[-1]: row["pii"] for row in table}
     assert tags == {"all": ["email"], "days": ["phone"], "please": []}

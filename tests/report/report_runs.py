@@ -45,6 +45,34 @@ def user(number: int, unique: int, key: str | None) -> dict[str, Any]:
     }  # fmt: skip
 
 
+PUBLIC = {"kind": "crossfit", "name": "crossfit-5", "digests": ["d1", "d2"], "warnings": []}
+
+
+def judged_rows(revealed=True):
+    return [
+        sequence(0, "the quick zebra sleeps", ratio=3.0, least_context=4, least_context_exact=True,
+                 pii=[], revealed=revealed),
+        sequence(1, "purple giraffe", ratio=77.0, least_context=1, least_context_exact=False,
+                 pii=["phone"], revealed=revealed),
+        sequence(2, "ninety okapis", ratio=9.0, least_context=1, least_context_exact=True,
+                 pii=[], revealed=revealed),
+        sequence(3, "thank you", users=40, total=90, revealed=revealed),
+    ]  # fmt: skip
+
+
+METRICS = {
+    "curated": {"2": 3, "50": 1}, "leakage_epsilon": 77.0, "leakage_epsilon_sequence": 1,
+    "public_unique_sequences": 6, "unique_without_context": 0, "least_context_measured": 3,
+    "unique_pii": {"phone": 1}, "public_unknown_sequences": 2,
+    "elsewhere": {"truncated": {"tried": 10, "out": 4}},
+}  # fmt: skip
+
+POINT = {
+    "top_k": 1, "threshold": 2.0, "unique_sequences": 1234, "users_with_unique": 5,
+    "curated": None, "leakage_epsilon": None, "validation_accuracy": 0.25, "answered": 0.5,
+}  # fmt: skip
+
+
 def make_metrics(rows: list[dict[str, Any]], **more: Any) -> Metrics:
     unique = [row for row in rows if row["users_in_d"] == 1]
     lengths = [row["length"] for row in unique]

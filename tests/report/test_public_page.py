@@ -1,7 +1,7 @@
 """What the pages say of public models, least contexts, personal data and hardening."""
 
 import pytest
-from report_runs import sequence, user
+from report_runs import METRICS, POINT, PUBLIC, judged_rows, user
 from rich.console import Console
 
 from leakscope.report.compare import cautions, compare_rows, load_runs, write_comparison
@@ -9,28 +9,6 @@ from leakscope.report.hardening import cell, write_hardening
 from leakscope.report.listing import easiest, sequence_of, unique_by_user
 from leakscope.report.page import write_page
 from leakscope.report.terminal import compare_table, hardening_table, suggestion_tables
-
-PUBLIC = {"kind": "crossfit", "name": "crossfit-5", "digests": ["d1", "d2"], "warnings": []}
-
-
-def judged_rows(revealed=True):
-    return [
-        sequence(0, "the quick zebra sleeps", ratio=3.0, least_context=4, least_context_exact=True,
-                 pii=[], revealed=revealed),
-        sequence(1, "purple giraffe", ratio=77.0, least_context=1, least_context_exact=False,
-                 pii=["phone"], revealed=revealed),
-        sequence(2, "ninety okapis", ratio=9.0, least_context=1, least_context_exact=True,
-                 pii=[], revealed=revealed),
-        sequence(3, "thank you", users=40, total=90, revealed=revealed),
-    ]  # fmt: skip
-
-
-METRICS = {
-    "curated": {"2": 3, "50": 1}, "leakage_epsilon": 77.0, "leakage_epsilon_sequence": 1,
-    "public_unique_sequences": 6, "unique_without_context": 0, "least_context_measured": 3,
-    "unique_pii": {"phone": 1}, "public_unknown_sequences": 2,
-    "elsewhere": {"truncated": {"tried": 10, "out": 4}},
-}  # fmt: skip
 
 
 def test_the_page_ranks_by_least_context_and_names_the_worst(make_run):
@@ -84,12 +62,6 @@ def test_comparing_warns_of_different_judges_and_shows_the_benchmark(make_run, t
     console.print(compare_table(compare_rows(runs), told))
     assert "own unique" in console.export_text()
     assert cautions(load_runs([tmp_path / "a"])) == []
-
-
-POINT = {
-    "top_k": 1, "threshold": 2.0, "unique_sequences": 1234, "users_with_unique": 5,
-    "curated": None, "leakage_epsilon": None, "validation_accuracy": 0.25, "answered": 0.5,
-}  # fmt: skip
 
 
 def test_hardening_is_drawn_and_tabled(make_run, tmp_path):

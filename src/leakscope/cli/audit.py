@@ -170,6 +170,7 @@ def report(
         )
     if json:
         typer.echo(metrics.model_dump_json(indent=2))
+        _warn(out)
     else:
         _print_run(out)
     _check(gates, {str(out): metrics})
@@ -197,15 +198,24 @@ def compare(
         typer.echo(f"page: {out / 'compare.html'}", err=json)
 
 
+def _warn(out: Path) -> None:
+    """What is wrong with the public model, on standard error."""
+    from leakscope.records.run import open_run
+
+    public = open_run(out)[0].public
+    for warning in [] if public is None else public["warnings"]:
+        typer.echo(f"warning: {warning}", err=True)
+
+
 def _print_run(out: Path) -> None:
     from rich.console import Console
 
+    from leakscope.cli.wide import print_whole
     from leakscope.records.run import open_run
     from leakscope.report.terminal import run_table, sequences_table
 
-    console = Console()
-    console.print(run_table(*open_run(out)))
-    console.print(sequences_table(out, 10))
+    Console().print(run_table(*open_run(out)))
+    print_whole(sequences_table(out, 10))
     typer.echo(f"page: {out / 'report.html'}")
 
 

@@ -6,7 +6,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from leakscope.commands.publics import PublicChoice, load_reading, public_source
+from leakscope.commands.publics import (
+    PublicChoice,
+    judged_alike,
+    load_reading,
+    public_source,
+)
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
 from leakscope.leakage.audit import Subject, audit, is_same_run
@@ -40,7 +45,8 @@ def report(
     `public` would be surprised, and behind a block list if one is given.
     """
     opened = Corpus.open(corpus)
-    settings = _blocked(settings or ReportSettings(), block_list, public)
+    lowercase = bool(opened.manifest.settings["lowercase"])
+    settings = _blocked(settings or ReportSettings(), block_list, public, lowercase=lowercase)
     each = max(1, threads // workers)
     subject = _subject(model, opened, name, device, each, block_list)
     source = (
@@ -80,15 +86,16 @@ def report_snapshots(
     snapshots = sorted(config.parent for config in (model / "snapshots").glob("*/config.json"))
     if not snapshots:
         raise LeakscopeError(f"{model} has no snapshots; train it with leakscope train.")
-    settings = _blocked(settings or ReportSettings(), block_list, public)
     opened = Corpus.open(corpus)
+    lowercase = bool(opened.manifest.settings["lowercase"])
+    settings = _blocked(settings or ReportSettings(), block_list, public, lowercase=lowercase)
     each = max(1, threads // workers)
     for index, snapshot in enumerate(snapshots):
         progress("snapshots", index, len(snapshots), snapshot.name)
         target = out / snapshot.name
         subject = _subject(snapshot, opened, None, device, each, block_list)
-        kind = None if public is None else public.kind
-        if not is_same_run(target, subject, opened, settings, kind):
+        alike = partial(judged_alike, public, model=snapshot)
+        if not is_same_run(target, subject, opened, settings, alike):
             source = (
                 None
                 if public is None
@@ -133,13 +140,24 @@ def _within(progress: Progress, name: str) -> Progress:
 
 
 def _blocked(
-    settings: ReportSettings, block_list: Path | None, public: PublicChoice | None
+    settings: ReportSettings,
+    block_list: Path | None,
+    public: PublicChoice | None,
+    *,
+    lowercase: bool,
 ) -> ReportSettings:
     """The settings with the block list's digest; checked against each other."""
     if settings.benchmark and public is None:
         raise LeakscopeError("--benchmark is about the public model; give one by --public.")
-    digest = None if block_list is None else digest_of_file(block_list)
-    return replace(settings, block_list=digest)
+    if block_list is None:
+        return replace(settings, block_list=None)
+    if BlockList.load(block_list).lowercase != lowercase:  # found now, not after scoring
+        how = "lower-cased" if lowercase else "not lower-cased"
+        raise LeakscopeError(
+            f"The words of the corpus are {how}, those of the block list {block_list} are "
+            f"otherwise; make the list from a run on this corpus."
+        )
+    return replace(settings, block_list=digest_of_file(block_list))
 
 
 def _subject(

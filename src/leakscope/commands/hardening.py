@@ -11,6 +11,7 @@ from leakscope.leakage.harden import THRESHOLDS, Point, harden_run
 from leakscope.leakage.suggest import Suggestions
 from leakscope.leakage.suggest import suggest as suggest_actions
 from leakscope.records.artifacts import fresh_directory, write_json
+from leakscope.records.errors import LeakscopeError
 from leakscope.records.run import open_run
 from leakscope.report.hardening import write_hardening
 
@@ -33,9 +34,13 @@ def harden(
     unique in the runs `also` too: behind a block list, other words move up.
     """
     opened = Corpus.open(corpus)
+    check_rate(rate)
+    if rate is not None:
+        for other in also:
+            open_run(other)
     points = harden_run(run, opened, thresholds, threads=threads, progress=progress)
     fresh_directory(out)
-    if rate is not None and open_run(run)[1].unique_sequences:
+    if rate is not None and any(open_run(each)[1].unique_sequences for each in (run, *also)):
         progress("block list", 0, 1)
         block_list(run, corpus, out / BLOCK_LIST, more=also, rate=rate, threads=threads)
         progress("block list", 1, 1)
@@ -44,8 +49,16 @@ def harden(
     return points
 
 
+def check_rate(rate: float | None) -> None:
+    """Refuse a false-positive rate that no list can have."""
+    if rate is not None and not 0 < rate < 1:
+        raise LeakscopeError("The block list's rate must lie between 0 and 1.")
+
+
 def suggest(run: Path, out: Path | None = None, *, most: int = 20) -> Suggestions:
     """An action list from a report; with `out`, also as JSON."""
+    if out is not None and (out.is_dir() or not out.parent.is_dir()):
+        raise LeakscopeError(f"{out} cannot be written; name a file in a folder that is there.")
     found = suggest_actions(run, most)
     if out is not None:
         write_json(out, asdict(found))

@@ -1,18 +1,21 @@
 """Public models: given, retrained without the owners of unique sequences, or cross-fitted."""
 
+import json
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
+from leakscope.commands.unseen import prove_unseen, seen_warnings, weights_digest
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress
 from leakscope.leakage.public import Public, PublicSource
 from leakscope.models.byuser import ByUser
 from leakscope.models.interface import LanguageModel
-from leakscope.models.storage import ModelConfig, load_config, load_model, users_digest
+from leakscope.models.storage import load_config, load_model, users_digest
 from leakscope.models.wordlevel import WordModel
 from leakscope.records.artifacts import (
     digest_of,
@@ -79,7 +82,7 @@ def public_source(
     """How the public model of a report on `model` is come by."""
     reads = partial(load_reading, corpus=corpus.path, device=device, threads=threads)
     if choice.what == RETRAIN:
-        settings, folder = training_of(model, choice), choice.folder or _beside(model)
+        settings, folder = training_of(model, corpus, choice), choice.folder or _beside(model)
 
         def retrained(owners: IntArray) -> Public:
             if not len(owners):
@@ -89,10 +92,11 @@ def public_source(
                     "Every user owns a unique sequence, so nobody is left to train a public model "
                     "on; use --public crossfit."
                 )
-            target = (
-                folder / f"{RETRAIN}-{digest_of([users_digest(owners), asdict(settings)])[:16]}"
-            )
+            key = [users_digest(owners), asdict(settings), corpus.manifest.digest]
+            key.append("" if choice.warm_start is None else weights_digest(choice.warm_start))
+            target = folder / f"{RETRAIN}-{digest_of(key)[:16]}"
             _train_without(corpus, target, settings, owners, choice.warm_start, threads, progress)
+            prove_unseen(target, corpus, users_digest(owners))
             details = {"users_left_out": len(owners)}
             digest = digest_of_file(target / "model.safetensors")
             load = partial(reads, target)
@@ -100,15 +104,38 @@ def public_source(
 
         return retrained
     if choice.what == CROSSFIT:
-        settings, folder = training_of(model, choice), choice.folder or _beside(model)
+        settings, folder = training_of(model, corpus, choice), choice.folder or _beside(model)
         target = folder / f"{CROSSFIT}-{choice.folds}"
         _train_folds(corpus, target, settings, choice, threads, progress)
-        return partial(_crossfitted, target, corpus, device, threads)
+        return partial(_crossfitted, target, model, corpus, device, threads)
     path = Path(choice.what)
     if choice.kind == CROSSFIT:
-        return partial(_crossfitted, path, corpus, device, threads)
+        return partial(_crossfitted, path, model, corpus, device, threads)
     load_config(path)
+    weights_digest(path)  # found missing now, not after hours of scoring
     return partial(_given, path, model, corpus, device, threads)
+
+
+def judged_alike(choice: PublicChoice | None, record: dict[str, Any] | None, model: Path) -> bool:
+    """Whether a finished run's `record` of its public model is what `choice` would give."""
+    if choice is None or record is None:
+        return choice is None and record is None
+    if record["kind"] != choice.kind:
+        return False
+    folder = choice.folder or _beside(model)
+    if choice.what == RETRAIN:
+        if not record["digests"]:
+            return True
+        paths = [folder / record["name"]]
+    elif choice.kind == CROSSFIT:
+        home = folder / f"{CROSSFIT}-{choice.folds}" if choice.what == CROSSFIT else None
+        paths = sorted((home or Path(choice.what)).glob("fold-*"))
+    else:
+        paths = [Path(choice.what)]
+    found = [path / "model.safetensors" for path in paths]
+    return all(path.exists() for path in found) and record["digests"] == [
+        digest_of_file(path) for path in found
+    ]
 
 
 def load_reading(path: Path, corpus: Path, device: str, threads: int) -> WordModel:
@@ -119,7 +146,7 @@ def load_reading(path: Path, corpus: Path, device: str, threads: int) -> WordMod
     return load_model(path, device).reading(Corpus.open(corpus).lexicon)
 
 
-def training_of(model: Path, choice: PublicChoice) -> TrainSettings:
+def training_of(model: Path, corpus: Corpus, choice: PublicChoice) -> TrainSettings:
     """The settings that a model was trained with, to train another one alike."""
     config = load_config(model)
     if config.initialized_from is not None:
@@ -128,6 +155,11 @@ def training_of(model: Path, choice: PublicChoice) -> TrainSettings:
             raise LeakscopeError(
                 f"The model in {model} was started from another model; give the same one by "
                 f"--warm-start so that the public model can start from it too."
+            )
+        if any(each.corpus_digest == corpus.manifest.digest for each in config.ancestry):
+            raise LeakscopeError(
+                f"The model in {model} was started from one that was trained on this very corpus, "
+                f"so nothing that is started alike would be public; give a --public MODEL."
             )
     try:
         return TypeAdapter(TrainSettings).validate_python(config.training)
@@ -154,6 +186,18 @@ def _train_without(
 ) -> None:
     """Train a model without these users, unless it is there already."""
     if (target / "config.json").exists():
+        known = load_config(target)
+        wanted = None if warm_start is None else weights_digest(warm_start)
+        if (
+            known.training != json.loads(json.dumps(asdict(settings)))
+            or known.corpus_digest != corpus.manifest.digest
+            or known.initialized_from != wanted
+            or known.without_users is None
+            or known.without_users.digest != users_digest(users)
+        ):
+            raise LeakscopeError(
+                f"{target} holds a model of another training; give another --public-dir."
+            )
         return
     import torch
 
@@ -192,7 +236,9 @@ def _train_folds(
     write_json(target / "folds.json", known)
 
 
-def _crossfitted(path: Path, corpus: Corpus, device: str, threads: int, owners: IntArray) -> Public:
+def _crossfitted(
+    path: Path, audited: Path, corpus: Corpus, device: str, threads: int, owners: IntArray
+) -> Public:
     """The cross-fitted models in `path`, each proven to have been trained without its users."""
     known = read_json(path / "folds.json", Folds, "a folder of cross-fitted models")
     if known.corpus_digest != corpus.manifest.digest:
@@ -200,22 +246,19 @@ def _crossfitted(path: Path, corpus: Corpus, device: str, threads: int, owners: 
     everybody = np.arange(known.users, dtype=np.int32)
     folders = [path / f"fold-{fold:03d}" for fold in range(known.folds)]
     for fold, folder in enumerate(folders):
-        config = load_config(folder)
         left_out = users_digest(everybody[fold_of(everybody, known.folds) == fold])
-        if (
-            config.corpus_digest != corpus.manifest.digest
-            or config.without_users is None
-            or config.without_users.digest != left_out
-        ):
-            raise LeakscopeError(
-                f"The model in {folder} was not trained without the users that it would judge."
-            )
+        prove_unseen(folder, corpus, left_out)
+    alike = {json.dumps(load_config(each).training) for each in (audited, *folders)}
     return Public(
         kind="crossfit",
         name=path.name,
         digests=tuple(digest_of_file(folder / "model.safetensors") for folder in folders),
         load=partial(_load_folds, folders, corpus.path, device, threads),
-        details={"folds": known.folds, "owners_judged": len(owners)},
+        details={
+            "folds": known.folds,
+            "owners_judged": len(owners),
+            "trained_like_the_audited_model": len(alike) == 1,
+        },
     )
 
 
@@ -236,31 +279,8 @@ def _given(
         digests=(digest,),
         load=partial(load_reading, path, corpus.path, device, threads),
         warnings=tuple(seen_warnings(config, digest, audited, corpus, owners)),
+        details={"parameters": config.parameters},
     )
-
-
-def seen_warnings(
-    config: ModelConfig, digest: str, audited: Path, corpus: Corpus, owners: IntArray
-) -> list[str]:
-    """Why a given model may know the users that it is to judge, as far as digests tell."""
-    if digest == digest_of_file(audited / "model.safetensors"):
-        return ["The public model is the audited model itself: every ratio is 1."]
-    if config.corpus_digest == corpus.manifest.digest:
-        left_out = config.without_users
-        if left_out is not None and left_out.digest == users_digest(owners):
-            return []
-        if left_out is None:
-            return ["The public model was trained on this very corpus: ratios are far too low."]
-        return [
-            f"The public model was trained on this corpus without {left_out.users} users, who are "
-            "not just the owners of the unique sequences: ratios may be too low."
-        ]
-    if config.lexicon_digest == corpus.manifest.lexicon_digest:
-        return [
-            "The public model was trained on a corpus with exactly the same words, so probably on "
-            "the same users: ratios may be too low."
-        ]
-    return []
 
 
 def _nothing() -> LanguageModel:

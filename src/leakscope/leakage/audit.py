@@ -81,7 +81,10 @@ def audit(
     figures = _with_train_perplexity(subject.figures, parts, corpus, settings)
     judge = None if public is None else public(_owners(members, sequences))
     found = scrutinize(load, judge, corpus, settings, members, sequences, trie, progress)
-    figures |= found.figures
+    reasons = figures.get("reasons", {}) | found.figures.get("reasons", {})
+    figures = figures | found.figures | {"reasons": reasons}
+    if settings.benchmark and judge is not None and not judge.digests:
+        reasons["public_unique_sequences"] = "without unique sequences no model was retrained"
     if settings.benchmark and judge is not None and judge.digests:
         progress("benchmark", 0, 1)
         theirs = ReportSettings(top_k=settings.top_k)
@@ -216,17 +219,17 @@ def is_same_run(
     subject: Subject,
     corpus: Corpus,
     settings: ReportSettings,
-    public: str | None = None,
+    judged_alike: Callable[[dict[str, Any] | None], bool] = lambda record: record is None,
 ) -> bool:
     """Whether `out` is the finished run of just this model, corpus and settings, and of a public
-    model of kind `public`.
+    model whose record is the right one.
     """
     if not (out / "manifest.json").exists() or (out / ".work").is_dir():
         return False
     known = open_run(out)[0]
-    kind = None if known.public is None else known.public["kind"]
     wanted = _manifest(subject, corpus, settings, None)
-    return kind == public and known.model_copy(update={"public": None}) == wanted
+    same = known.model_copy(update={"public": None}) == wanted
+    return same and judged_alike(known.public)
 
 
 def _manifest(

@@ -38,7 +38,7 @@ class Least:
     """[s] words of the shortest suffix of a context after which the whole sequence comes out; 0:
     it comes out of nothing; -1: not measured."""
     exact: BoolArray
-    """[s] every shorter suffix was tried; otherwise it is an upper bound."""
+    """[s] every shorter suffix of every context was tried; otherwise it is an upper bound."""
 
 
 class Unique:
@@ -58,6 +58,7 @@ class Unique:
         each context are kept.
         """
         self.rows = rows
+        self.all_listed = np.diff(chosen.offsets)[rows] == sequences.total_in_s[rows]
         picked = [chosen.members[chosen.offsets[r] : chosen.offsets[r + 1]] for r in rows]
         sizes = np.array([len(part) for part in picked], np.int64)
         flat = np.concatenate([np.zeros(0, np.int64), *picked]).astype(np.int64)
@@ -86,7 +87,7 @@ def least_contexts(model: LanguageModel, unique: Unique, top_k: int, most: int) 
     size = len(unique.rows)
     listed = [unique.examples(i) for i in range(size)]
     limit = np.array([min(start for start, _ in each) for each in listed], np.int32)
-    words, exact = limit.copy(), limit <= most
+    words, exact = limit.copy(), (limit <= most) & unique.all_listed
     due = list(range(size))
     for length in range(most + 1):
         due = [i for i in due if limit[i] > length]
@@ -101,6 +102,6 @@ def least_contexts(model: LanguageModel, unique: Unique, top_k: int, most: int) 
         out = comes_out(model, list(asked), top_k)
         done = {i for hit, who in zip(out, asked.values(), strict=True) if hit for i in who}
         for i in done:
-            words[i], exact[i] = length, True
+            words[i], exact[i] = length, unique.all_listed[i] or length == 0
         due = [i for i in due if i not in done]
     return Least(words.astype(np.int32), exact)

@@ -92,7 +92,10 @@ def _changed(
         draws[int(rng.integers(len(context)))] = 0.0  # at least one word changes
         common = rng.integers(0, min(COMMON, words), len(context)).tolist()
         keep = zip(context, draws.tolist(), common, strict=True)
-        changed = ((word if d >= 0.25 else new, d) for word, d, new in keep)
+        changed = (
+            (word if d >= 0.25 else new if new != word else (new + 1) % max(words, 2), d)
+            for word, d, new in keep
+        )
         return tuple(word for word, d in changed if d >= 0.25 or d < 0.125)
     if not others or not context:
         return None

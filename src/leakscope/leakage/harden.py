@@ -60,16 +60,17 @@ def harden_run(
     threads: int = 1,
     progress: Progress = silent,
 ) -> list[Point]:
-    """A point for every threshold (and none) with every k up to the run's own."""
+    """A point for every threshold, and for none (or the run's own), with every k up to its own."""
     manifest, metrics = open_run(run)
     if manifest.corpus_digest != corpus.manifest.digest:
         raise LeakscopeError(f"{run} is a run on another corpus than {corpus.path}.")
     if any(not 1 <= value < float("inf") for value in thresholds):
         raise LeakscopeError("A threshold on 1 / p must be at least 1 and finite.")
+    given: float | None = manifest.settings.get("confidence")
+    # An interface that is hardened already can only become stricter than it is.
+    stricter = [value for value in sorted(thresholds) if given is None or value < given]
     settings = [
-        Setting(k, value)
-        for k in range(1, metrics.top_k + 1)
-        for value in (*sorted(thresholds), None)
+        Setting(k, value) for k in range(1, metrics.top_k + 1) for value in (*stricter, given)
     ]
     found = stored_unique(run)
     validation = validation_of(run)
@@ -157,7 +158,8 @@ def _point(
         largest = np.full(len(sequences), -np.inf)
         np.maximum.at(largest, row, _ratios(found, part)[unique])
         figures["curated"] = {t: int((largest >= float(t)).sum()) for t in curated}
-        figures["leakage_epsilon"] = float(largest.max()) if len(largest) else None
+        epsilon = float(largest.max()) if len(largest) else np.nan
+        figures["leakage_epsilon"] = epsilon if np.isfinite(epsilon) else None
     accuracy = answered = None
     if validation is not None:
         suggests = np.ones(len(validation.rank), np.bool_)

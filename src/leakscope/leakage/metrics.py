@@ -39,6 +39,7 @@ def measure(
     values["longest_unique"] = int(sequences.lengths[unique].max()) if unique.any() else None
     values |= _public(sequences, settings, findings) | _contexts(findings)
     values["unique_pii"] = _tags(findings)
+    values["unique_with_pii"] = None if findings.tags is None else len(findings.tags)
     given = figures.get("reasons", {})
     reasons = {
         name: given.get(name) or _reason(name, findings, any_unique=bool(unique.any()))
@@ -72,7 +73,7 @@ def _public(sequences: Sequences, settings: ReportSettings, findings: Findings) 
     if findings.ratios is None:
         return dict.fromkeys(("curated", "leakage_epsilon", "leakage_epsilon_sequence"))
     ratio = np.where(sequences.unique, findings.ratios.of_sequence, -np.inf)
-    curated = {f"{t:g}": int((ratio >= t).sum()) for t in settings.thresholds}
+    curated = {repr(t).removesuffix(".0"): int((ratio >= t).sum()) for t in settings.thresholds}
     if not sequences.unique.any():
         return {"curated": curated, "leakage_epsilon": None, "leakage_epsilon_sequence": None}
     worst = int(np.argmax(ratio))
@@ -101,15 +102,20 @@ def _tags(findings: Findings) -> dict[str, int] | None:
 
 
 def _reason(name: str, findings: Findings, *, any_unique: bool) -> str:
-    public = ("leakage_epsilon", "leakage_epsilon_sequence", "curated", "public_unknown_sequences")
-    if name in public:
-        if findings.ratios is None:
-            return NO_PUBLIC
-        return "the ratio is beyond any number" if any_unique else NO_UNIQUE
-    if name == "longest_unique":
-        return NO_UNIQUE
-    if name in ("public_unique_sequences", "elsewhere"):
-        return NOT_ASKED
-    if name in ("unique_without_context", "least_context_measured"):
-        return NOT_ASKED if any_unique else NO_UNIQUE
-    return "not measured"
+    """Why a number is absent, where whoever should have measured it does not say."""
+    judged = NO_PUBLIC if findings.ratios is None else None
+    asked = NOT_ASKED if any_unique else NO_UNIQUE
+    beyond = "the ratio is beyond any number" if any_unique else NO_UNIQUE
+    untold = "this kind of model does not tell which words it knows" if any_unique else NO_UNIQUE
+    reasons = {
+        "curated": judged,
+        "leakage_epsilon": judged or beyond,
+        "leakage_epsilon_sequence": judged or beyond,
+        "public_unknown_sequences": judged or untold,
+        "public_unique_sequences": NOT_ASKED,
+        "elsewhere": NOT_ASKED,
+        "unique_without_context": asked,
+        "least_context_measured": asked,
+        "longest_unique": NO_UNIQUE,
+    }
+    return reasons.get(name) or "not measured"

@@ -24,6 +24,10 @@ from leakscope.models.hardened import is_silent
 from leakscope.models.interface import LanguageModel
 from leakscope.records.documents import LongArray
 
+OCCURRENCES = 100
+"""Occurrences of a unique sequence whose contexts are tried, shortest first."""
+ELSEWHERE = 1000
+"""Unique sequences to try elsewhere where none are looked at for their least context."""
 CONTEXT_WORDS = 48
 """Longest suffix of a context that is tried as the least one."""
 
@@ -65,13 +69,15 @@ def scrutinize(
         said = surprise(public, corpus.documents(texts=texts), members, chosen)
         ratio = ratios(members, sequences, said)
         figures["public_unknown_sequences"] = _unknown(public, sequences, trie)
-    rows = _worth_a_look(sequences, ratio, settings.least_context)
+    most = settings.least_context or (ELSEWHERE if settings.elsewhere else 0)
+    rows = _worth_a_look(sequences, ratio, most)
     least, outside = None, None
     if len(rows):
-        listed = examples(members, sequences, settings.contexts)
+        listed = examples(members, sequences, OCCURRENCES)
         documents = corpus.documents()
         unique = Unique(rows, members, sequences, listed, trie, documents, CONTEXT_WORDS)
-        least = least_contexts(model, unique, settings.top_k, CONTEXT_WORDS)
+        if settings.least_context:
+            least = least_contexts(model, unique, settings.top_k, CONTEXT_WORDS)
         if settings.elsewhere:
             outside = elsewhere(
                 model,

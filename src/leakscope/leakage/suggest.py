@@ -63,7 +63,7 @@ class Suggestions:
     users: list[UserAction]
     copies: list[CopyAction]
     copied_sequences: int
-    """Unique sequences stated at least `REPEATED` times: a clean corpus would state them once."""
+    """Unique sequences stated at least `REPEATED` times, whose copies could be collapsed."""
 
 
 def suggest(run: Path, most: int = 20) -> Suggestions:
@@ -109,8 +109,9 @@ def suggest(run: Path, most: int = 20) -> Suggestions:
 def _greedy(
     pairs: np.ndarray[tuple[int, int], np.dtype[np.int64]], most: int
 ) -> list[tuple[int, int]]:
-    """Documents, each the one that rids us of most sequences given those before it, with the
-    number gone so far. A sequence is gone when every document that it comes out of is.
+    """Documents, each the one with the largest share in sequences that are left, with the number
+    gone so far. A sequence is gone when every document that it comes out of is; one in n
+    documents is worth 1/n to each, so that copies in many documents come one after another.
     """
     left: dict[int, int] = {}  # sequence -> documents that still hold it
     of_document: dict[int, list[int]] = {}
@@ -119,7 +120,6 @@ def _greedy(
         of_document.setdefault(document, []).append(sequence)
     chosen: list[tuple[int, int]] = []
     gone = 0
-    # A sequence in n documents is worth 1/n to each: copies in many documents come together.
     worth = {d: sum(1 / left[s] for s in held) for d, held in of_document.items()}
     while of_document and len(chosen) < most:
         document = min(worth, key=lambda d: (-worth[d], d))

@@ -199,7 +199,7 @@ class Tables:
             pa.array(numbers[present]),
             pa.array(longest[present], mask=none),
             pa.array(shortest[present], mask=none),
-            pa.array(ratio[present], mask=~np.isfinite(ratio[present])),
+            pa.array(ratio[present], mask=ratio[present] == -np.inf),
             pa.array(least[present], mask=least[present] == np.iinfo(np.int32).max),
             self._user_tags(present, none, owners, what),
         ]

@@ -3,6 +3,7 @@ documents that the sequences came from.
 """
 
 from collections import defaultdict
+from itertools import pairwise
 
 import numpy as np
 
@@ -24,11 +25,12 @@ def personal_data(
     for documents, rows in holding(corpus.documents(texts=True), members.documents[chosen]):
         texts = documents.texts or ()
         at = np.searchsorted(documents.numbers, members.documents[chosen[rows]])
-        for index in np.unique(at).tolist():
-            kinds = _kinds_of_words(texts[index])
+        starts = np.flatnonzero(np.diff(at, prepend=-1))
+        for low, high in pairwise([*starts.tolist(), len(at)]):
+            kinds = _kinds_of_words(texts[int(at[low])])
             if not kinds:
                 continue
-            for member in chosen[rows[at == index]].tolist():
+            for member in chosen[rows[low:high]].tolist():
                 start = int(members.starts[member])
                 reach = range(start, start + int(members.lengths[member]))
                 row = int(sequences.of_member[member])

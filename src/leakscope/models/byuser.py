@@ -44,6 +44,12 @@ class ByUser:
             found[places[asked]] = model.log_probs(part, asked)
         return found[wanted]
 
+    def knows(self, ids: IntArray) -> BoolArray:
+        """[n] whether all of the models know these words."""
+        each = [model.knows(ids) for model in self.models]  # type: ignore[attr-defined]
+        known: BoolArray = np.all(each, axis=0)
+        return known
+
     def next(self, prefix: Sequence[str]) -> Distribution:
         """Not to be had: a prefix has no user, so no one of the models is the right one."""
         raise LeakscopeError("Cross-fitted models cannot be probed; probe one of the folds.")

@@ -18,6 +18,7 @@ from leakscope.models.wordlevel import WordModel
 from leakscope.records.artifacts import (
     damaged,
     digest_of,
+    digest_of_file,
     private_directory,
     read_json,
     whole_file,
@@ -38,6 +39,17 @@ class Without(BaseModel):
     users: int
     digest: str
     """Of their numbers, see `users_digest`."""
+
+
+class Ancestor(BaseModel):
+    """A training that the weights have been through before this one."""
+
+    model_config = ConfigDict(frozen=True)
+
+    weights: str
+    """Their digest after it."""
+    corpus_digest: str
+    without_users: Without | None = None
 
 
 def users_digest(users: IntArray) -> str:
@@ -68,6 +80,10 @@ class ModelConfig(BaseModel):
     """Digest of the weights that the training started from, if not random."""
     without_users: Without | None = None
     """The users of the corpus whose documents were left out of the training, if any were."""
+    ancestry: list[Ancestor] = []
+    """The trainings before this one, by warm start, the last first."""
+    corpus_inputs: list[str] = []
+    """Digests of what the corpus was built from."""
     versions: dict[str, str]
 
 
@@ -108,6 +124,17 @@ def load_config(path: Path) -> ModelConfig:
             f"this version cannot load."
         )
     return config
+
+
+def ancestry_of(path: Path) -> list[Ancestor]:
+    """What weights that start from the model in `path` have been through."""
+    config = load_config(path)
+    last = Ancestor(
+        weights=digest_of_file(path / "model.safetensors"),
+        corpus_digest=config.corpus_digest,
+        without_users=config.without_users,
+    )
+    return [last, *config.ancestry]
 
 
 def load_model(path: Path, device: str = "cpu") -> WordModel:

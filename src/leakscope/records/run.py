@@ -127,7 +127,9 @@ class Metrics(BaseModel):
     elsewhere: dict[str, dict[str, int]] | None = None
     """Prompts outside the training contexts, tried and successful, by kind."""
     unique_pii: dict[str, int] | None = None
-    """Unique sequences that look like personal data, by kind."""
+    """Unique sequences that look like personal data, by kind; one may be of several."""
+    unique_with_pii: int | None = None
+    """Unique sequences that look like personal data of any kind."""
     answered: float | None = None
     """Share of validation words at which a hardened interface suggests something."""
     train_perplexity: float | None

@@ -196,10 +196,10 @@ def _personal(metrics: Metrics) -> Fact:
         "or account number, a postal address, a URL or an IP address."
     )
     label = "Looks like personal data"
-    if metrics.unique_pii is None:
+    if metrics.unique_pii is None or metrics.unique_with_pii is None:
         return _absent(metrics, "unique_pii", label, meaning)
     kinds = ", ".join(f"{kind}: {values.count(n)}" for kind, n in metrics.unique_pii.items())
-    return Fact("unique_pii", label, values.count(sum(metrics.unique_pii.values())), meaning, kinds)
+    return Fact("unique_pii", label, values.count(metrics.unique_with_pii), meaning, kinds)
 
 
 def _elsewhere(metrics: Metrics) -> list[Fact]:

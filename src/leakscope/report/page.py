@@ -99,6 +99,8 @@ def _public(manifest: RunManifest, metrics: Metrics) -> dict[str, Any] | None:
         return None
     given = manifest.public
     described = f"{_KINDS.get(given['kind'], given['kind'])} ({given['name']})"
+    if given.get("trained_like_the_audited_model") is False:
+        described += ", trained with other settings than this model"
     return {
         "described": described,
         "warnings": list(given.get("warnings", ())),

@@ -12,7 +12,7 @@ from rich.text import Text
 from leakscope.records.run import Metrics, RunManifest, open_run
 from leakscope.report import hardening, headline, values
 from leakscope.report.compare import cell, columns_of, missing
-from leakscope.report.listing import SequenceRow, first_sequences
+from leakscope.report.listing import SequenceRow, easiest, first_sequences
 
 LENGTHS = 12  # shown one by one in the compact line of lengths
 
@@ -36,6 +36,11 @@ def run_table(manifest: RunManifest, metrics: Metrics) -> RenderableType:
     _facts(table, headline.leakage(metrics)[:4])
     table.add_row(Text("Unique by length"), Text(by_length(metrics)))
     _facts(table, headline.leakage(metrics)[4:])
+    if manifest.public is not None:
+        name = f"{manifest.public['name']} ({manifest.public['kind']})"
+        table.add_row(Text("Public model"), Text(values.printable(name)))
+        for warning in manifest.public["warnings"]:
+            table.add_row(Text("Warning"), Text(values.printable(warning), style="bold yellow"))
     table.add_section()
     _facts(table, [*headline.quality(metrics), headline.extent(metrics)[3]])
     return table
@@ -63,13 +68,15 @@ def compare_table(
 def sequences_table(path: Path, limit: int) -> RenderableType:
     """The first unique sequences of the run at `path`: words if it is revealed, else lengths."""
     manifest, metrics = open_run(path)
-    rows = first_sequences(path, min(limit, metrics.unique_sequences), revealed=manifest.revealed)
+    rows = easiest(path, limit, revealed=manifest.revealed) or first_sequences(
+        path, min(limit, metrics.unique_sequences), revealed=manifest.revealed
+    )
     if not rows:
         return Text("There are no unique sequences.")
     table = Table(box=SIMPLE_HEAD, header_style="bold")
     table.add_column("Words", justify="right")
     table.add_column("Sequence", overflow="fold")
-    for name in ("In S", "In D", "Shortest context", "Perplexity", ""):
+    for name in ("In S", "In D", "Least context", "Perplexity", "Ratio", "Looks like", ""):
         table.add_column(name, justify="right")
     for row in rows:
         table.add_row(
@@ -77,8 +84,10 @@ def sequences_table(path: Path, limit: int) -> RenderableType:
             _spelled(row),
             values.count(row.total_in_s),
             values.count(row.total_in_d),
-            values.ABSENT if row.shortest_context is None else values.count(row.shortest_context),
+            _least(row),
             values.ABSENT if row.perplexity is None else values.measure(row.perplexity),
+            values.ABSENT if row.ratio is None else values.measure(row.ratio),
+            ", ".join(row.pii),
             Text("copied" if row.copied else "", style="dim"),
         )
     left = metrics.unique_sequences - len(rows)
@@ -135,8 +144,10 @@ def suggestion_tables(found: Mapping[str, Any]) -> RenderableType:
     notes = [
         f"All unique sequences come out of "
         f"{values.plural(found['documents_for_all'], 'document')}; "
-        f"{values.plural(found['copied_sequences'], 'unique sequence')} stated three times or more "
-        "by one user would be stated once after leakscope corpus clean.",
+        f"{values.plural(found['copied_sequences'], 'unique sequence')} are stated three times or "
+        "more by one user: leakscope corpus clean --documents exact --sentences exact removes "
+        "copies of whole documents and of longer sentences.",
+        "Without a user's documents, all unique sequences of that user are gone.",
         "Effects hold once the model is trained again; other sequences may come out then.",
     ]
     return Group(documents, users, copies, *(Text(note, style="dim") for note in notes))
@@ -159,6 +170,14 @@ def by_length(metrics: Metrics) -> str:
     if rest:
         shown.append(f"longer: {values.count(rest)}")
     return "  ".join(shown)
+
+
+def _least(row: SequenceRow) -> str:
+    """The least context, or the shortest one it came out of as a bound."""
+    if row.least_context is not None:
+        return ("" if row.least_context_exact else "≤ ") + values.count(row.least_context)
+    shortest = row.shortest_context
+    return values.ABSENT if shortest is None else f"≤ {values.count(shortest)}"
 
 
 def _facts(table: Table, facts: Sequence[headline.Fact]) -> None:

@@ -22,6 +22,7 @@ from leakscope.models.networks import make_network
 from leakscope.models.storage import (
     ModelConfig,
     Without,
+    ancestry_of,
     architecture_record,
     save_model,
     users_digest,
@@ -115,6 +116,7 @@ class _Run:
     ) -> None:
         self.corpus, self.out, self.settings = corpus, out, settings
         self.identity, self.started_from = identity, started_from
+        self.ancestry = [] if warm_start is None else ancestry_of(warm_start)
         self.progress, self.clock = progress, clock
         # Words that only validation documents have cannot be learned and stay unknown.
         trained = int(np.count_nonzero(corpus.lexicon.counts[: settings.vocabulary]))
@@ -256,6 +258,8 @@ class _Run:
             progress=self.history[-1] if self.history else {},
             initialized_from=self.started_from,
             without_users=self.without,
+            ancestry=self.ancestry,
+            corpus_inputs=[given.digest for given in self.corpus.manifest.inputs],
             versions={
                 "leakscope": version("leakscope"),
                 "torch": torch.__version__,
