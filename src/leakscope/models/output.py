@@ -115,7 +115,11 @@ def rank_full(
     hidden: Tensor, weight: Tensor, bias: Tensor, labels: Tensor, k: int, noise: float = NOISE
 ) -> Ranked:
     """The same for every position, by the full log-softmax."""
-    logits = torch.addmm(bias, hidden, weight.T)
+    return rank_logits(torch.addmm(bias, hidden, weight.T), labels, k, noise)
+
+
+def rank_logits(logits: Tensor, labels: Tensor, k: int, noise: float = NOISE) -> Ranked:
+    """`rank_full` of logits [m, v] that are there already; they are overwritten."""
     label_logits = logits.gather(1, labels[:, None]).squeeze(1)
     total = torch.logsumexp(logits, 1)
     top = logits.amax(1)
@@ -131,9 +135,13 @@ def rank_exact(hidden: Tensor, weight: Tensor, bias: Tensor, labels: Tensor, k: 
     float64 and few positions; equal means up to float64 noise, so that two columns with the same
     weights tie wherever the matrix product's kernel happens to cut them.
     """
-    logits = torch.addmm(bias, hidden, weight.T)
+    return rank_logits_exact(torch.addmm(bias, hidden, weight.T), labels, k)
+
+
+def rank_logits_exact(logits: Tensor, labels: Tensor, k: int) -> Ranked:
+    """`rank_exact` of logits [m, v] that are there already."""
     label_logits = logits.gather(1, labels[:, None])
-    ids = torch.arange(len(weight), device=hidden.device)
+    ids = torch.arange(logits.shape[1], device=logits.device)
     slack = EXACT_NOISE * (1 + label_logits.abs())
     equal = (logits - label_logits).abs() <= slack
     beats = torch.where(equal, ids < labels[:, None], logits > label_logits)

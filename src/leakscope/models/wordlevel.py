@@ -15,7 +15,8 @@ from torch import Tensor
 from leakscope.corpus.lexicon import Lexicon
 from leakscope.models.interface import Distribution
 from leakscope.models.networks import Network, Reader
-from leakscope.models.output import Ranked, best, rank_early, rank_exact, rank_full
+from leakscope.models.output import best, rank_early, rank_exact, rank_full
+from leakscope.models.sheet import Sheet
 from leakscope.models.windows import Window, batches, first_input, windows
 from leakscope.records.documents import (
     BoolArray,
@@ -72,12 +73,12 @@ class WordModel:
         """See `LanguageModel.score`. Decisions within float noise are settled in float64, so that
         neither batches nor threads nor shards can change them.
         """
-        sheet = _Sheet(documents, self.entries(documents), top_k)
+        sheet = Sheet(documents.offsets, self.entries(documents), top_k)
         for places, hidden in self.states(documents):
             self._rank(sheet, places, hidden, every_probability)
         unsettled = sheet.unsettled()
         if unsettled:
-            self.precise._settle(sheet, unsettled)
+            self.precise._settle(documents, sheet, unsettled)
         return sheet.scores()
 
     def knows(self, ids: IntArray) -> BoolArray:
@@ -186,7 +187,7 @@ class WordModel:
     def _tensor(self, array: LongArray) -> Tensor:
         return torch.from_numpy(array).to(self.device)
 
-    def _rank(self, sheet: "_Sheet", places: LongArray, hidden: Tensor, every: bool) -> None:
+    def _rank(self, sheet: Sheet, places: LongArray, hidden: Tensor, every: bool) -> None:
         labels = sheet.labels[places]
         output = self.network.output
         if every:
@@ -213,9 +214,9 @@ class WordModel:
         )
         sheet.fill(places[known], ranked, np.zeros(len(known), np.bool_))
 
-    def _settle(self, sheet: "_Sheet", unsettled: list[int]) -> None:
+    def _settle(self, documents: Documents, sheet: Sheet, unsettled: list[int]) -> None:
         """Decide the near ties of some documents again; self is the float64 model."""
-        output, lengths = self.network.output, sheet.documents.lengths()
+        output, lengths = self.network.output, documents.lengths()
         again = [
             cut
             for index in unsettled
@@ -223,9 +224,7 @@ class WordModel:
             if (cut := sheet.up_to_last_tie(window)) is not None
         ]
         for batch in batches(again, self._batch_words):
-            for places, hidden in self._hidden(
-                sheet.documents, sheet.labels, batch, self.network.chunks
-            ):
+            for places, hidden in self._hidden(documents, sheet.labels, batch, self.network.chunks):
                 due = np.flatnonzero(sheet.near_tie[places])
                 for rows in np.split(due, range(FULL_ROWS, len(due), FULL_ROWS)):
                     labels = self._tensor(sheet.labels[places[rows]])
@@ -233,45 +232,3 @@ class WordModel:
                         hidden[self._tensor(rows)], output.weight, output.bias, labels, sheet.k
                     )
                     sheet.settle(places[rows], ranked)
-
-
-class _Sheet:
-    """The answers being filled in for some documents."""
-
-    def __init__(self, documents: Documents, labels: LongArray, k: int) -> None:
-        self.documents = documents
-        self.labels = labels
-        self.k = k
-        self.near_tie = np.zeros(len(labels), np.bool_)
-        self._rank = np.full(len(labels), k, np.int32)
-        self._log_prob = np.full(len(labels), np.nan, np.float32)
-        self._top = np.full(len(labels), np.nan, np.float32)
-
-    def fill(self, places: LongArray, ranked: Ranked, never: BoolArray) -> None:
-        """Take answers; positions marked `never` cannot be correct whatever their rank."""
-        self._rank[places] = np.where(never, self.k, ranked.rank.cpu().numpy())
-        self._log_prob[places] = ranked.log_prob.cpu().numpy()
-        self._top[places] = ranked.top_log_prob.cpu().numpy()
-        self.near_tie[places] = ranked.near_tie.cpu().numpy() & ~never
-
-    def settle(self, places: LongArray, ranked: Ranked) -> None:
-        """Take exact answers; the flag stays, since the deployed model may decide otherwise."""
-        self._rank[places] = ranked.rank.cpu().numpy()
-        self._log_prob[places] = ranked.log_prob.cpu().numpy()
-        self._top[places] = ranked.top_log_prob.cpu().numpy()
-
-    def up_to_last_tie(self, window: Window) -> Window | None:
-        """The window up to its last near tie; None if it has none."""
-        begin = int(self.documents.offsets[window.document]) + window.start
-        found = np.flatnonzero(self.near_tie[begin : begin + window.stop - window.start])
-        return window._replace(stop=window.start + int(found[-1]) + 1) if len(found) else None
-
-    def unsettled(self) -> list[int]:
-        """The documents with near ties."""
-        where = np.flatnonzero(self.near_tie)
-        found = np.searchsorted(self.documents.offsets, where, side="right") - 1
-        return np.unique(found).tolist()  # type: ignore[no-any-return]
-
-    def scores(self) -> Scores:
-        """The finished answers."""
-        return Scores(self._rank, self._log_prob, self._top, self.near_tie)
