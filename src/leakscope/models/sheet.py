@@ -44,6 +44,10 @@ class Sheet:
         found = np.searchsorted(self.offsets, where, side="right") - 1
         return np.unique(found).tolist()  # type: ignore[no-any-return]
 
+    def wrong(self) -> BoolArray:
+        """The positions that are not correct, whatever float noise does."""
+        return (self._rank >= self.k) & ~self.near_tie
+
     def scores(self) -> Scores:
         """The finished answers."""
         return Scores(self._rank, self._log_prob, self._top, self.near_tie)

@@ -1,0 +1,268 @@
+"""A Hugging Face causal network as a `LanguageModel`: it reads original texts in its own tokens
+and answers in words.
+
+A word's rank is the largest of the tokens that it needs, so that it is correct when all of them
+are; its log-probability, and that of the top entries, is the sum over the tokens that it counts
+(see `alignment`). What cannot be asked (a word without tokens, special tokens, a first token that
+nothing precedes) counts as certain where every log-probability is asked for, so that the true
+surprise is larger; it is never correct.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from leakscope.corpus.lexicon import Lexicon
+from leakscope.models.entries import Entries, entries_of
+from leakscope.models.exactness import StayDouble, causal_noise, in_float64
+from leakscope.models.heads import Head, LinearHead, PlainHead, slices
+from leakscope.models.interface import Distribution
+from leakscope.models.inwords import decisive, doubtful, in_words
+from leakscope.models.sheet import Sheet
+from leakscope.models.soundness import sound_head
+from leakscope.models.tokens import Tokens, WordTokenizer
+from leakscope.models.windows import Window, batches, first_input, windows
+from leakscope.records.documents import BoolArray, Documents, FloatArray, LongArray, Scores
+from leakscope.records.errors import LeakscopeError
+
+CPU_BATCH_TOKENS, GPU_BATCH_TOKENS = 2048, 16_384
+SETTLE_PARAMETERS = 300_000_000
+Padding = Literal["left", "right"]
+
+
+@dataclass(frozen=True)
+class CausalModel:
+    """A `LanguageModel` made by `causal_model`; the network's weights must not change while it
+    lives, since a float64 copy is kept.
+    """
+
+    needs_text: ClassVar[bool] = True
+
+    network: Any
+    """The `transformers` network, without dropout."""
+    tokenizer: WordTokenizer
+    head: Head
+    noise: float
+    """How far apart two logits must be, relative to their size, to be told apart."""
+    context: int | None = None
+    """Tokens that the network can read; longer documents are cut as `windows` says: the window
+    moves on by half a context, and each token is predicted once."""
+    batch_tokens: int | None = None
+    """Tokens read at a time, padding included; None: what suits the device."""
+    padding: Padding = "right"
+    settle_parameters: int = SETTLE_PARAMETERS
+    """Networks with more parameters than this are not copied to float64: their decisions within
+    float noise stay what their own precision says, and stay flagged."""
+
+    def reading(self, lexicon: Lexicon) -> "CausalModel":
+        """This model, reading documents without texts as the lexicon's words and single spaces."""
+        return replace(self, tokenizer=replace(self.tokenizer, spelling=lexicon.words))
+
+    @property
+    def predicts_first(self) -> bool:
+        """Whether the first token of a document can be correct: there is a mark before it."""
+        return self.tokenizer.start is not None
+
+    @torch.inference_mode()
+    def score(self, documents: Documents, *, top_k: int, every_probability: bool = False) -> Scores:
+        """See `LanguageModel.score`. Decisions within float noise are settled in float64, so that
+        neither batches nor padding can change them. `top_log_prob` is the sum of the top entries'
+        log-probabilities over the word's tokens, each given the true tokens before it.
+        """
+        tokens = self._read(documents)
+        sheet = Sheet(tokens.offsets, tokens.labels, top_k)
+        asked = tokens.alignment.counted() if every_probability else decisive(tokens)
+        for places, states in self._states(tokens, asked):
+            labels = self._tensor(tokens.labels[places])
+            ranked = self.head.rank(states, labels, top_k, self.noise, every_probability)
+            sheet.fill(places, ranked, tokens.unknown[places])
+            if not self._settles:  # the states are at hand: decide by them
+                near = np.flatnonzero(sheet.near_tie[places])
+                self._decide(sheet, places[near], states[self._tensor(near)])
+        doubts = doubtful(tokens, sheet)
+        if self._settles and sheet.near_tie.any():
+            self.precise._settle(tokens, sheet)
+        return in_words(tokens, sheet, doubts, every_probability)
+
+    @torch.inference_mode()
+    def log_probs(self, documents: Documents, wanted: BoolArray) -> FloatArray:
+        """See `LanguageModel.log_probs`: documents are read no further than needed, and the
+        output layer is computed for the wanted words' tokens alone.
+        """
+        tokens = self._read(documents)
+        found = np.zeros(len(tokens.labels), np.float32)
+        mine = tokens.alignment.counted()
+        mine[mine] = wanted[tokens.alignment.first[mine]]
+        for places, states in self._states(tokens, mine):
+            labels = self._tensor(tokens.labels[places])[:, None]
+            for rows in slices(len(places), self.head.vocabulary):
+                logits = self.head.logits(states[rows])
+                logs = logits.gather(1, labels[rows]).squeeze(1) - torch.logsumexp(logits, 1)
+                found[places[rows]] = logs.cpu().numpy()
+        return tokens.alignment.sums_of(found)[wanted].astype(np.float32)
+
+    @torch.inference_mode()
+    def next(self, prefix: Sequence[str]) -> Distribution:
+        """The distribution of the *token* after the words of `prefix` joined by single spaces;
+        special tokens come last among its entries.
+        """
+        ids = self.tokenizer.ids(" ".join(prefix))
+        if not ids:
+            raise LeakscopeError("This model has no begin mark; give it at least one word.")
+        self._check(np.array(ids, np.int64))
+        seen = ids[first_input(len(ids) - 1, self.context) :]
+        inputs = torch.tensor([seen], device=self.head.device)
+        positions = torch.arange(len(seen), device=self.head.device)[None]
+        states = self.head.states(inputs, torch.ones_like(inputs), positions)
+        log_probs = torch.log_softmax(self.head.logits(states[0, -1:]), 1)[0].cpu().numpy()
+        known = self._entries
+        return Distribution(known.spelled, known.words, log_probs[known.ids])
+
+    @cached_property
+    def precise(self) -> "CausalModel":
+        """The same model in float64."""
+        network = in_float64(self.network)
+        return replace(self, network=network, head=twin(self.head, network))
+
+    @cached_property
+    def _entries(self) -> Entries:
+        return entries_of(self.tokenizer, self.head.vocabulary)
+
+    @property
+    def _settles(self) -> bool:
+        return parameters_of(self.network) <= self.settle_parameters
+
+    @property
+    def _batch_tokens(self) -> int:
+        usual = CPU_BATCH_TOKENS if self.head.device.type == "cpu" else GPU_BATCH_TOKENS
+        asked = usual if self.batch_tokens is None else self.batch_tokens
+        return min(asked, self.head.most_tokens or asked)
+
+    def _read(self, documents: Documents) -> Tokens:
+        tokens = self.tokenizer.read(documents)
+        self._check(tokens.stream)
+        return tokens
+
+    def _check(self, ids: LongArray) -> None:
+        if len(ids) and int(ids.max()) >= self.head.vocabulary:
+            raise LeakscopeError(
+                "The tokenizer has tokens that the model does not know; give the tokenizer that "
+                "the model was trained with."
+            )
+
+    def _states(self, tokens: Tokens, asked: BoolArray) -> Iterator[tuple[LongArray, Tensor]]:
+        """(positions [m], the states [m, s] that predict them), batch by batch: every position
+        that is `asked` [p] once. Windows are read up to the last of these.
+        """
+        lengths = np.diff(tokens.offsets).tolist()
+        due = [
+            cut
+            for index, length in enumerate(lengths)
+            for window in windows(index, length, self.context)
+            if (cut := _up_to_last(window, tokens, asked)) is not None
+        ]
+        for batch in batches(due, self._batch_tokens):
+            places, states = self._run(tokens, batch)
+            rows, columns = np.nonzero(places >= 0)
+            kept = asked[places[rows, columns]]
+            rows, columns = rows[kept], columns[kept]
+            yield places[rows, columns], states[self._tensor(rows), self._tensor(columns)]
+
+    def _run(self, tokens: Tokens, batch: list[Window]) -> tuple[LongArray, Tensor]:
+        """(the position that each column predicts, or -1, [b, t]; states [b, t, s])."""
+        width = max(window.stop - window.first for window in batch)
+        inputs = np.zeros((len(batch), width), np.int64)
+        mask = np.zeros((len(batch), width), np.int64)
+        places = np.full((len(batch), width), -1, np.int64)
+        for row, (document, first, start, stop) in enumerate(batch):
+            begin = width - (stop - first) if self.padding == "left" else 0
+            here = slice(begin, begin + stop - first)
+            origin = int(tokens.starts[document])
+            inputs[row, here] = tokens.stream[origin + first : origin + stop]
+            mask[row, here] = 1
+            offset = int(tokens.offsets[document])
+            places[row, begin + start - first : begin + stop - first] = np.arange(
+                offset + start, offset + stop
+            )
+        positions = np.maximum(mask.cumsum(1) - 1, 0)
+        states = self.head.states(self._tensor(inputs), self._tensor(mask), self._tensor(positions))
+        return places, states
+
+    def _settle(self, tokens: Tokens, sheet: Sheet) -> None:
+        """Decide the near ties again; self is the float64 model."""
+        with StayDouble():
+            for places, states in self._states(tokens, sheet.near_tie.copy()):
+                self._decide(sheet, places, states)
+
+    def _decide(self, sheet: Sheet, places: LongArray, states: Tensor) -> None:
+        if len(places):
+            labels = self._tensor(sheet.labels[places])
+            sheet.settle(places, self.head.exact(states, labels, sheet.k))
+
+    def _tensor(self, array: LongArray) -> Tensor:
+        return torch.from_numpy(array).to(self.head.device)
+
+
+def causal_model(
+    network: Any,
+    tokenizer: Any,
+    *,
+    batch_tokens: int | None = None,
+    padding: Padding = "right",
+    settle_parameters: int = SETTLE_PARAMETERS,
+) -> CausalModel:
+    """Make a model of a `transformers` network and its fast tokenizer, as they are in memory:
+    checks that it is causal, how its logits come about, and how noisy they are. The network is
+    put into evaluation mode.
+    """
+    if not getattr(tokenizer, "is_fast", False):
+        raise LeakscopeError(
+            "This model's tokenizer does not say where its tokens are in the text; save it as a "
+            "fast tokenizer (tokenizer.json)."
+        )
+    context = context_of(network)
+    network.eval()
+    head = sound_head(network, context, padding)
+    small = parameters_of(network) <= settle_parameters
+    exact = twin(head, in_float64(network)) if small else None
+    noise = causal_noise(head, exact, context, network.dtype)
+    return CausalModel(
+        network,
+        WordTokenizer(tokenizer),
+        head,
+        noise,
+        context,
+        batch_tokens,
+        padding,
+        settle_parameters,
+    )
+
+
+def context_of(network: Any) -> int | None:
+    """How many tokens a network can read, by its configuration; None: any number."""
+    config = network.config.get_text_config()
+    found = getattr(config, "max_position_embeddings", None)
+    return int(found) if found else None
+
+
+def parameters_of(network: Any) -> int:
+    """The number of a network's parameters, tied ones once."""
+    return sum(weight.numel() for weight in network.parameters())
+
+
+def twin(head: Head, network: Any) -> Head:
+    """A head of the same kind on a copy of the network."""
+    if isinstance(head, LinearHead):
+        return LinearHead.of(network)
+    return PlainHead(network, head.vocabulary)
+
+
+def _up_to_last(window: Window, tokens: Tokens, asked: BoolArray) -> Window | None:
+    begin = int(tokens.offsets[window.document])
+    found = np.flatnonzero(asked[begin + window.start : begin + window.stop])
+    return window._replace(stop=window.start + int(found[-1]) + 1) if len(found) else None
