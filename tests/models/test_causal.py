@@ -79,9 +79,7 @@ def plain_words(net, tok, text, k, context=64):
         if mine:
             logs[mine[0]][0] += log
             logs[mine[0]][1] += top
-    return [
-        (k if w in never or not mine else max(mine), *logs[w]) for w, mine in enumerate(ranks)
-    ]
+    return [(k if w in never or not mine else max(mine), *logs[w]) for w, mine in enumerate(ranks)]
 
 
 @pytest.mark.parametrize(("kind", "tokens"), PAIRS)
@@ -113,7 +111,7 @@ def test_scores_equal_one_call_a_prefix(kind, tokens, k):
 @pytest.mark.parametrize("noise", [None, 0.02])
 def test_batches_and_padding_change_nothing(kind, tokens, noise):
     """With much noise claimed, many decisions are settled in float64: still nothing changes."""
-    net, tok, model = made(kind, tokens)
+    _, tok, model = made(kind, tokens)
     model = model if noise is None else replace(model, noise=noise)
     packed = documents(said(kind, tokens))
     longest = max(len(ids) for ids in tok(said(kind, tokens))["input_ids"])

@@ -20,6 +20,7 @@ from leakscope.models.storage import choose_device
 from leakscope.records.errors import LeakscopeError
 
 CONFIG = "config.json"
+SAFELY: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 DTYPES = ("float32", "bfloat16", "float16", "float64")
 
 
@@ -88,10 +89,9 @@ def _source(path: Path) -> tuple[str, dict[str, Any]]:
             f"{path} is not a Hugging Face model: give a directory with config.json, or a .gguf "
             "file."
         )
-    options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     if path.suffix.lower() == ".gguf":
-        return str(path.parent), options | {"gguf_file": path.name}
-    return str(path), options
+        return str(path.parent), SAFELY | {"gguf_file": path.name}
+    return str(path), SAFELY
 
 
 def _network(path: Path, dtype: torch.dtype) -> Any:
@@ -124,7 +124,7 @@ def _network(path: Path, dtype: torch.dtype) -> Any:
 def _tokenizer(path: Path) -> Any:
     from transformers import AutoTokenizer  # noqa: PLC0415
 
-    source, options = _source(path) if path.is_file() else (str(path), {"local_files_only": True})
+    source, options = (str(path), SAFELY) if path.is_dir() else _source(path)
     try:
         with _readable(path):
             found = AutoTokenizer.from_pretrained(source, **options)
