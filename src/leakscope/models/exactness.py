@@ -10,8 +10,10 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from leakscope.models.heads import Head, slices
-from leakscope.models.noise import LENGTH, MARGIN, SEQUENCES, STEP
+from leakscope.models.noise import LENGTH, MARGIN, STEP
 from leakscope.models.output import NOISE
+
+SEQUENCES = 4  # networks from elsewhere are large, and float64 is slow
 
 
 class StayDouble(TorchFunctionMode):
