@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leakscope.commands import report, train
+from leakscope.commands.opening import Reading
 from leakscope.commands.publics import PublicChoice, fold_of, judged_alike, public_source
 from leakscope.commands.unseen import prove_unseen
 from leakscope.corpus.build import BuildSettings, build_rows
@@ -42,9 +43,7 @@ def corpus_of(folder, users, documents=1, **changes):
 
 
 def source(choice, model, corpus):
-    return public_source(
-        choice, model, corpus, device="cpu", threads=1, progress=lambda *args: None
-    )
+    return public_source(choice, model, corpus, how=Reading("cpu", 1), progress=lambda *args: None)
 
 
 class Watched:

@@ -15,7 +15,13 @@ if TYPE_CHECKING:
 
 
 def report(
-    model: Annotated[Path, typer.Argument(help="A model directory, or one of its snapshots.")],
+    model: Annotated[
+        Path,
+        typer.Argument(
+            help="A model directory, or one of its snapshots; or a Hugging Face causal model: its "
+            "directory, a PEFT adapter's, or a GGUF file."
+        ),
+    ],
     corpus: Annotated[Path, typer.Argument(help="The corpus that it was trained on.")],
     out: Annotated[Path, typer.Option(help="The run directory to make.")],
     top_k: Annotated[int, typer.Option(help="How many suggestions the attacker sees.")] = 1,
@@ -96,6 +102,16 @@ def report(
     device: Annotated[
         str, typer.Option(help="cpu, cuda, cuda:1, ..., or auto: a GPU if there is one.")
     ] = "auto",
+    dtype: Annotated[
+        str, typer.Option(help="What a Hugging Face model computes in: float32, bfloat16, ...")
+    ] = "float32",
+    base: Annotated[
+        Path | None, typer.Option(help="The model that a PEFT adapter belongs to.")
+    ] = None,
+    batch_tokens: Annotated[
+        int | None,
+        typer.Option(help="Tokens that a Hugging Face model reads at a time; by default enough."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the metrics as JSON.")] = False,
 ) -> None:
     """The training data leakage report: what the model gives away of its own training data.
@@ -113,6 +129,7 @@ def report(
     """
     from leakscope.commands import audits
     from leakscope.commands.gates import Gate
+    from leakscope.commands.opening import Reading
     from leakscope.commands.publics import PublicChoice
     from leakscope.leakage.settings import ReportSettings
     from leakscope.records.errors import LeakscopeError
@@ -135,6 +152,9 @@ def report(
         elsewhere=elsewhere,
         confidence=confidence,
     )
+    if batch_tokens is not None and batch_tokens < 1:
+        raise LeakscopeError("--batch-tokens must be at least 1.")
+    reading = Reading(dtype=dtype, base=base, batch_tokens=batch_tokens)
     choice = None if public is None else PublicChoice(public, folds, public_dir, warm_start)
     if snapshots:
         with shown() as progress:
@@ -148,6 +168,7 @@ def report(
                 workers=workers,
                 threads=threads,
                 device=device,
+                reading=reading,
                 progress=progress,
             )
         _print_comparison(runs, json)
@@ -166,6 +187,7 @@ def report(
             workers=workers,
             threads=threads,
             device=device,
+            reading=reading,
             progress=progress,
         )
     if json:

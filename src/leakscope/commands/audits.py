@@ -6,19 +6,22 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from leakscope.commands.publics import (
-    PublicChoice,
-    judged_alike,
+from leakscope.commands.opening import (
+    Reading,
     load_reading,
-    public_source,
+    pretrained_config,
+    pretrained_digest,
 )
+from leakscope.commands.publics import PublicChoice, judged_alike, public_source
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
 from leakscope.leakage.audit import Subject, audit, is_same_run
 from leakscope.leakage.settings import ReportSettings
 from leakscope.models.blocked import BlockedModel
 from leakscope.models.interface import LanguageModel
+from leakscope.models.pretrained import is_pretrained
 from leakscope.models.storage import ModelConfig, load_config
+from leakscope.models.wordlevel import WordModel
 from leakscope.records.artifacts import digest_of_file
 from leakscope.records.blocklist import BlockList
 from leakscope.records.errors import LeakscopeError
@@ -39,6 +42,7 @@ def report(
     workers: int = 1,
     threads: int = 2,
     device: str = "auto",
+    reading: Reading | None = None,
     progress: Progress = silent,
 ) -> Metrics:
     """The training data leakage report of a model on the corpus that it was trained on, as
@@ -47,12 +51,10 @@ def report(
     opened = Corpus.open(corpus)
     lowercase = bool(opened.manifest.settings["lowercase"])
     settings = _blocked(settings or ReportSettings(), block_list, public, lowercase=lowercase)
-    each = max(1, threads // workers)
-    subject = _subject(model, opened, name, device, each, block_list)
+    how = replace(reading or Reading(), device=device, threads=max(1, threads // workers))
+    subject = _subject(model, opened, name, how, block_list)
     source = (
-        None
-        if public is None
-        else public_source(public, model, opened, device=device, threads=each, progress=progress)
+        None if public is None else public_source(public, model, opened, how=how, progress=progress)
     )
     return audit(
         subject,
@@ -78,6 +80,7 @@ def report_snapshots(
     workers: int = 1,
     threads: int = 2,
     device: str = "auto",
+    reading: Reading | None = None,
     progress: Progress = silent,
 ) -> list[ComparedRun]:
     """A report for every snapshot of a training, each in its folder below `out`, and their
@@ -89,19 +92,17 @@ def report_snapshots(
     opened = Corpus.open(corpus)
     lowercase = bool(opened.manifest.settings["lowercase"])
     settings = _blocked(settings or ReportSettings(), block_list, public, lowercase=lowercase)
-    each = max(1, threads // workers)
+    how = replace(reading or Reading(), device=device, threads=max(1, threads // workers))
     for index, snapshot in enumerate(snapshots):
         progress("snapshots", index, len(snapshots), snapshot.name)
         target = out / snapshot.name
-        subject = _subject(snapshot, opened, None, device, each, block_list)
+        subject = _subject(snapshot, opened, None, how, block_list)
         alike = partial(judged_alike, public, model=snapshot)
         if not is_same_run(target, subject, opened, settings, alike):
             source = (
                 None
                 if public is None
-                else public_source(
-                    public, snapshot, opened, device=device, threads=each, progress=progress
-                )
+                else public_source(public, snapshot, opened, how=how, progress=progress)
             )
             audit(
                 subject,
@@ -161,13 +162,22 @@ def _blocked(
 
 
 def _subject(
-    path: Path,
-    corpus: Corpus,
-    name: str | None,
-    device: str,
-    threads: int,
-    block_list: Path | None = None,
+    path: Path, corpus: Corpus, name: str | None, how: Reading, block_list: Path | None = None
 ) -> Subject:
+    if is_pretrained(path):
+        if block_list is not None:
+            raise LeakscopeError(
+                "A report behind a block list needs a word-level model; for Hugging Face "
+                "generation see leakscope.models.suppress."
+            )
+        return Subject(
+            name=name or path.resolve().stem,
+            digest=pretrained_digest(path, how.base) + how.dtype,
+            config=pretrained_config(path, how),
+            load=partial(load_reading, path, corpus.path, how),
+            figures={"reasons": dict.fromkeys(_TRAINING, "--full-perplexity would measure it")},
+            measured=False,
+        )
     config = load_config(path)
     if config.lexicon_digest != corpus.manifest.lexicon_digest:
         raise LeakscopeError(
@@ -185,17 +195,18 @@ def _subject(
         if (path / "model.safetensors").exists()
         else "",
         config=config.model_dump(mode="json"),
-        load=partial(_load, path, corpus.path, device, threads, block_list),
+        load=partial(_load, path, corpus.path, how, block_list),
         figures=_figures(config, corpus),
     )
 
 
-def _load(
-    model: Path, corpus: Path, device: str, threads: int, block_list: Path | None
-) -> LanguageModel:
+_TRAINING = ("train_perplexity", "train_perplexity_low", "train_perplexity_high")
+
+
+def _load(model: Path, corpus: Path, how: Reading, block_list: Path | None) -> LanguageModel:
     """The model behind its block list, in any process."""
-    loaded = load_reading(model, corpus, device, threads)
-    if block_list is None:
+    loaded = load_reading(model, corpus, how)
+    if block_list is None or not isinstance(loaded, WordModel):
         return loaded
     return BlockedModel(loaded, BlockList.load(block_list), Corpus.open(corpus).lexicon.words)
 
@@ -208,8 +219,7 @@ def _figures(config: ModelConfig, corpus: Corpus) -> dict[str, Any]:
         for key, value in known.items()
         if key.startswith("validation_top") and value is not None
     }
-    names = ("train_perplexity", "train_perplexity_low", "train_perplexity_high")
-    figures = {key: known.get(key) for key in (*names, "validation_perplexity")}
+    figures = {key: known.get(key) for key in (*_TRAINING, "validation_perplexity")}
     return figures | {
         "validation_accuracy": accuracy or None,
         "reasons": dict.fromkeys(

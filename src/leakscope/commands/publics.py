@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
+from leakscope.commands.opening import Reading, load_reading, pretrained_digest
 from leakscope.commands.unseen import prove_unseen, seen_warnings, weights_digest
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress
 from leakscope.leakage.public import Public, PublicSource
 from leakscope.models.byuser import ByUser
 from leakscope.models.interface import LanguageModel
-from leakscope.models.storage import load_config, load_model, users_digest
-from leakscope.models.wordlevel import WordModel
+from leakscope.models.pretrained import is_pretrained
+from leakscope.models.storage import load_config, users_digest
 from leakscope.records.artifacts import (
     digest_of,
     digest_of_file,
@@ -75,12 +76,12 @@ def public_source(
     model: Path,
     corpus: Corpus,
     *,
-    device: str,
-    threads: int,
+    how: Reading,
     progress: Progress,
 ) -> PublicSource:
     """How the public model of a report on `model` is come by."""
-    reads = partial(load_reading, corpus=corpus.path, device=device, threads=threads)
+    reads = partial(load_reading, corpus=corpus.path, how=how)
+    threads = how.threads
     if choice.what == RETRAIN:
         settings, folder = training_of(model, corpus, choice), choice.folder or _beside(model)
 
@@ -107,13 +108,15 @@ def public_source(
         settings, folder = training_of(model, corpus, choice), choice.folder or _beside(model)
         target = folder / f"{CROSSFIT}-{choice.folds}"
         _train_folds(corpus, target, settings, choice, threads, progress)
-        return partial(_crossfitted, target, model, corpus, device, threads)
+        return partial(_crossfitted, target, model, corpus, how)
     path = Path(choice.what)
     if choice.kind == CROSSFIT:
-        return partial(_crossfitted, path, model, corpus, device, threads)
+        return partial(_crossfitted, path, model, corpus, how)
+    if is_pretrained(path):
+        return partial(_pretrained, path, corpus, how)
     load_config(path)
     weights_digest(path)  # found missing now, not after hours of scoring
-    return partial(_given, path, model, corpus, device, threads)
+    return partial(_given, path, model, corpus, how)
 
 
 def judged_alike(choice: PublicChoice | None, record: dict[str, Any] | None, model: Path) -> bool:
@@ -130,6 +133,8 @@ def judged_alike(choice: PublicChoice | None, record: dict[str, Any] | None, mod
     elif choice.kind == CROSSFIT:
         home = folder / f"{CROSSFIT}-{choice.folds}" if choice.what == CROSSFIT else None
         paths = sorted((home or Path(choice.what)).glob("fold-*"))
+    elif is_pretrained(Path(choice.what)):
+        return bool(record["digests"] == [pretrained_digest(Path(choice.what), None)])
     else:
         paths = [Path(choice.what)]
     found = [path / "model.safetensors" for path in paths]
@@ -138,16 +143,12 @@ def judged_alike(choice: PublicChoice | None, record: dict[str, Any] | None, mod
     ]
 
 
-def load_reading(path: Path, corpus: Path, device: str, threads: int) -> WordModel:
-    """Load a model, reading a corpus, to run on so many threads: in any process."""
-    import torch
-
-    torch.set_num_threads(threads)
-    return load_model(path, device).reading(Corpus.open(corpus).lexicon)
-
-
 def training_of(model: Path, corpus: Corpus, choice: PublicChoice) -> TrainSettings:
     """The settings that a model was trained with, to train another one alike."""
+    if is_pretrained(model):
+        raise LeakscopeError(
+            f"How {model} was trained is not known here; give a --public MODEL, such as its base."
+        )
     config = load_config(model)
     if config.initialized_from is not None:
         given = choice.warm_start
@@ -237,7 +238,7 @@ def _train_folds(
 
 
 def _crossfitted(
-    path: Path, audited: Path, corpus: Corpus, device: str, threads: int, owners: IntArray
+    path: Path, audited: Path, corpus: Corpus, how: Reading, owners: IntArray
 ) -> Public:
     """The cross-fitted models in `path`, each proven to have been trained without its users."""
     known = read_json(path / "folds.json", Folds, "a folder of cross-fitted models")
@@ -253,7 +254,7 @@ def _crossfitted(
         kind="crossfit",
         name=path.name,
         digests=tuple(digest_of_file(folder / "model.safetensors") for folder in folders),
-        load=partial(_load_folds, folders, corpus.path, device, threads),
+        load=partial(_load_folds, folders, corpus.path, how),
         details={
             "folds": known.folds,
             "owners_judged": len(owners),
@@ -262,14 +263,12 @@ def _crossfitted(
     )
 
 
-def _load_folds(folders: list[Path], corpus: Path, device: str, threads: int) -> LanguageModel:
-    models = [load_reading(folder, corpus, device, threads) for folder in folders]
+def _load_folds(folders: list[Path], corpus: Path, how: Reading) -> LanguageModel:
+    models = [load_reading(folder, corpus, how) for folder in folders]
     return ByUser(models, partial(fold_of, folds=len(models)))
 
 
-def _given(
-    path: Path, audited: Path, corpus: Corpus, device: str, threads: int, owners: IntArray
-) -> Public:
+def _given(path: Path, audited: Path, corpus: Corpus, how: Reading, owners: IntArray) -> Public:
     """A model that somebody chose, with a warning if it has seen the users."""
     config = load_config(path)
     digest = digest_of_file(path / "model.safetensors")
@@ -277,9 +276,20 @@ def _given(
         kind="given",
         name=path.resolve().name,
         digests=(digest,),
-        load=partial(load_reading, path, corpus.path, device, threads),
+        load=partial(load_reading, path, corpus.path, how),
         warnings=tuple(seen_warnings(config, digest, audited, corpus, owners)),
         details={"parameters": config.parameters},
+    )
+
+
+def _pretrained(path: Path, corpus: Corpus, how: Reading, owners: IntArray) -> Public:
+    """A causal model from elsewhere: whom it has seen, nobody can tell from its files."""
+    return Public(
+        kind="given",
+        name=path.resolve().name,
+        digests=(pretrained_digest(path, None),),
+        load=partial(load_reading, path, corpus.path, how),
+        details={"owners_judged": len(owners)},
     )
 
 

@@ -27,17 +27,20 @@ def validation_answers(
     rng = np.random.default_rng(0)
     share = min(1.0, words / total)
     texts = getattr(model, "needs_text", False)
-    ranks, tops = [], []
+    ranks, tops, logs = [], [], []
     for documents in corpus.documents(VALIDATION, texts=texts):
         drawn = documents.take(np.flatnonzero(rng.random(len(documents)) < share))
         for piece in drawn.pieces(PIECE_WORDS):
             scores = model.score(piece, top_k=top_k, every_probability=True)
             ranks.append(scores.rank)
             tops.append(scores.top_log_prob)
+            logs.append(scores.log_prob)
     if not sum(map(len, ranks)):
         return None
     order = rng.permutation(sum(map(len, ranks)))
-    return Validation(np.concatenate(ranks)[order], np.concatenate(tops)[order])
+    return Validation(
+        np.concatenate(ranks)[order], np.concatenate(tops)[order], np.concatenate(logs)[order]
+    )
 
 
 def write_answers(path: Path, answers: Validation) -> None:

@@ -51,6 +51,8 @@ class Subject:
     figures: dict[str, Any]
     """Perplexities and accuracies known already, by their names in `Metrics`, and `reasons` for
     those that are missing."""
+    measured: bool = True
+    """Whether `figures` has what can be known of the validation words; if not, it is measured."""
 
 
 def audit(
@@ -80,7 +82,10 @@ def audit(
 
     figures = _with_train_perplexity(subject.figures, parts, corpus, settings)
     judge = None if public is None else public(_owners(members, sequences))
-    found = scrutinize(load, judge, corpus, settings, members, sequences, trie, progress)
+    found = scrutinize(
+        load, judge, corpus, settings, members, sequences, trie, progress,
+        measure=not subject.measured,
+    )  # fmt: skip
     reasons = figures.get("reasons", {}) | found.figures.get("reasons", {})
     figures = figures | found.figures | {"reasons": reasons}
     if settings.benchmark and judge is not None and not judge.digests:

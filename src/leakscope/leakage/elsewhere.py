@@ -61,7 +61,7 @@ def elsewhere(
                 context = listed[int(rng.integers(len(listed)))][1]
                 made = _changed(KINDS[kind], context, int(unique.owners[i]), others, words, rng)
                 if made is not None:
-                    prompts.append((made + unique.words[i], len(unique.words[i])))
+                    prompts.append((made + unique.words[i], len(unique.words[i]), None))
                     labels.append((i, kind))
     hits = comes_out(model, prompts, top_k)
     tried, out = np.zeros((2, size), np.int32)

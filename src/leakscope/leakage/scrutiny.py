@@ -20,6 +20,7 @@ from leakscope.leakage.settings import ReportSettings
 from leakscope.leakage.stored import Validation
 from leakscope.leakage.tags import personal_data
 from leakscope.leakage.trie import Trie
+from leakscope.models.evaluate import perplexity_of
 from leakscope.models.hardened import is_silent
 from leakscope.models.interface import LanguageModel
 from leakscope.records.documents import LongArray
@@ -51,12 +52,18 @@ def scrutinize(
     sequences: Sequences,
     trie: Trie,
     progress: Progress,
+    *,
+    measure: bool = False,
 ) -> Found:
-    """`load` brings the model under audit, `judge` is the public one."""
+    """`load` brings the model under audit, `judge` is the public one; `measure`: nobody has
+    measured the model on validation words yet.
+    """
     model = load()
     progress("look closer", 0, 1)
     answers = validation_answers(model, corpus, settings.validation_words, settings.top_k)
     figures = _use(answers, settings)
+    if measure and not settings.hardened:
+        figures |= _quality(answers, settings.top_k)
     if not sequences.unique.any():
         nothing = None if judge is None else ratios(members, sequences, Surprise.none())
         progress("look closer", 1, 1)
@@ -74,7 +81,8 @@ def scrutinize(
     least, outside = None, None
     if len(rows):
         listed = examples(members, sequences, OCCURRENCES)
-        documents = corpus.documents()
+        texts = bool(getattr(model, "needs_text", False))
+        documents = corpus.documents(texts=texts)
         unique = Unique(rows, members, sequences, listed, trie, documents, CONTEXT_WORDS)
         if settings.least_context:
             least = least_contexts(model, unique, settings.top_k, CONTEXT_WORDS)
@@ -108,6 +116,17 @@ def _unknown(public: LanguageModel, sequences: Sequences, trie: Trie) -> int | N
     offsets, ids = trie.sequences(sequences.nodes[sequences.unique])
     missing = np.concatenate([[0], np.cumsum(~knows(ids))])
     return int((missing[offsets[1:]] > missing[offsets[:-1]]).sum())
+
+
+def _quality(answers: Validation | None, top_k: int) -> dict[str, Any]:
+    """Perplexity and accuracy on the validation words."""
+    none = "the corpus has no validation documents"
+    if answers is None or answers.log_prob is None:
+        names = ("validation_perplexity", "validation_accuracy")
+        return {"reasons": dict.fromkeys(names, none)}
+    mean = -float(answers.log_prob.mean(dtype=np.float64))
+    accuracy = {top_k: float((answers.rank < top_k).mean())}
+    return {"validation_perplexity": perplexity_of(mean), "validation_accuracy": accuracy}
 
 
 def _use(answers: Validation | None, settings: ReportSettings) -> dict[str, Any]:

@@ -59,6 +59,8 @@ class Validation:
 
     rank: IntArray
     top_log_prob: FloatArray
+    log_prob: FloatArray | None = None
+    """Of the word itself; not stored."""
 
 
 def validation_of(run: Path) -> Validation | None:

@@ -1,0 +1,82 @@
+"""Open any model that a report can be made on: word-level ones, and causal ones from elsewhere."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from leakscope.corpus.store import Corpus
+from leakscope.models.interface import LanguageModel
+from leakscope.models.pretrained import is_pretrained, load_causal
+from leakscope.models.storage import load_model
+from leakscope.records.artifacts import digest_of, digest_of_file
+
+_FILES = ("*.safetensors", "*.gguf", "tokenizer.json", "config.json", "adapter_config.json")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a model is run."""
+
+    device: str = "auto"
+    threads: int = 2
+    dtype: str = "float32"
+    """What a causal model computes in."""
+    base: Path | None = None
+    """The model that an adapter belongs to, if it is not where the adapter says."""
+    batch_tokens: int | None = None
+    """Tokens that a causal model reads at a time; None: what suits the device."""
+
+
+def load_reading(path: Path, corpus: Path, how: Reading) -> LanguageModel:
+    """Load a model, reading a corpus: in any process."""
+    import torch
+
+    torch.set_num_threads(how.threads)
+    lexicon = Corpus.open(corpus).lexicon
+    if is_pretrained(path):
+        base = how.base if (path / "adapter_config.json").exists() else None
+        loaded = load_causal(
+            path, _device(how.device), how.dtype, base, batch_tokens=how.batch_tokens
+        )
+        return loaded.reading(lexicon)
+    return load_model(path, how.device).reading(lexicon)
+
+
+def pretrained_digest(path: Path, base: Path | None) -> str:
+    """Of everything that decides what a causal model says."""
+    homes = [path] if base is None else [path, base]
+    files = [
+        file for home in homes for file in ([home] if home.is_file() else sorted(_listed(home)))
+    ]
+    return digest_of([[file.name, digest_of_file(file)] for file in files])
+
+
+def _listed(home: Path) -> set[Path]:
+    return {file for pattern in _FILES for file in home.glob(pattern)}
+
+
+def pretrained_config(path: Path, how: Reading) -> dict[str, Any]:
+    """What a run says of a causal model, from its files alone."""
+    found: dict[str, Any] = {"kind": "causal", "dtype": how.dtype}
+    if path.is_file():
+        return found | {"architecture": {"kind": "gguf"}}
+    adapter = path / "adapter_config.json"
+    if adapter.exists():
+        known = json.loads(adapter.read_bytes())
+        return found | {"architecture": {"kind": str(known.get("peft_type", "adapter"))}}
+    known = json.loads((path / "config.json").read_bytes())
+    names = {"layers": ("num_hidden_layers", "n_layer"), "hidden": ("hidden_size", "n_embd")}
+    shape = {
+        ours: known[theirs] for ours, options in names.items() for theirs in options
+        if theirs in known
+    }  # fmt: skip
+    return found | {"architecture": {"kind": known["model_type"], **shape}}
+
+
+def _device(name: str) -> str:
+    if name != "auto":
+        return name
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"

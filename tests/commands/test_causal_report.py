@@ -1,0 +1,130 @@
+"""Reports on Hugging Face models: the same report, in the same words."""
+
+from collections import Counter
+
+import pyarrow.parquet as pq
+import pytest
+
+from leakscope.commands import compare, report, train
+from leakscope.commands.opening import Reading
+from leakscope.commands.publics import PublicChoice
+from leakscope.corpus.build import BuildSettings, build_rows
+from leakscope.corpus.rows import Row
+from leakscope.corpus.words import spans, words
+from leakscope.leakage.settings import ReportSettings
+from leakscope.models.architecture import Architecture
+from leakscope.models.pretrained import load_causal
+from leakscope.records.errors import LeakscopeError
+from leakscope.records.run import open_run
+from leakscope.training.settings import TrainSettings
+from tiny_causal import documents, fluent, network, spoken, tokenizer
+
+
+def saved(path, kind, tokens, seed=0):
+    tok = tokenizer(tokens)
+    net = fluent(network(kind, len(tok), seed), tok)
+    net.save_pretrained(path)
+    tok.save_pretrained(path)
+    return net, tok
+
+
+@pytest.fixture
+def spoken_corpus(tmp_path):
+    net, tok = saved(tmp_path / "m", "llama", "pieces")
+    texts = [text for text in spoken(net, tok, documents=60, length=30) if spans(text)]
+    rows = [Row(f"u{index % 4}", text) for index, text in enumerate(texts)]
+    return build_rows(rows, tmp_path / "c", settings=BuildSettings(validation=0.2))
+
+
+def hits(model, texts, k):
+    """For each text, which of its words are correct."""
+    found = model.score(documents(texts), top_k=k).rank < k
+    offsets = documents(texts).offsets
+    return [found[offsets[i] : offsets[i + 1]].tolist() for i in range(len(texts))]
+
+
+def runs_of(text, correct):
+    said, found, run = words(text), [], []
+    for place, word in enumerate(said):
+        if correct[place]:
+            run.append(word)
+        if run and (not correct[place] or place == len(said) - 1):
+            found.append(tuple(run))
+            run = []
+    return found
+
+
+def test_the_report_is_in_words_and_least_contexts_are_the_texts_own(spoken_corpus, tmp_path):
+    k = 2
+    asked = ReportSettings(top_k=k, reveal=True, contexts=100, context_words=100)
+    metrics = report(tmp_path / "m", spoken_corpus.path, tmp_path / "r", asked, threads=1)
+    model = load_causal(tmp_path / "m")
+    texts = [text for part in spoken_corpus.documents(texts=True) for text in part.texts]
+    expected = Counter(
+        run
+        for text, correct in zip(texts, hits(model, texts, k), strict=True)
+        for run in runs_of(text, correct)
+    )
+    rows = pq.read_table(tmp_path / "r" / "sequences.parquet").to_pylist()
+    assert {tuple(row["sequence"]): row["total_in_s"] for row in rows} == expected
+    assert metrics.unique_sequences > 3 and metrics.validation_perplexity > 1
+    assert 0 <= metrics.validation_accuracy[k] <= 1
+    looked = 0
+    for row in rows:
+        if row["users_in_d"] != 1 or not row["least_context_exact"]:
+            continue
+        size = row["length"]
+        tried = []
+        for text in texts:
+            edges, said = spans(text), words(text)
+            for at in range(len(said) - size + 1):
+                if said[at : at + size] == row["sequence"] and said[:at] in row["contexts"]:
+                    tails = [text[edges[b][0] : edges[at + size - 1][1]] for b in range(at + 1)]
+                    tried += [(at - b, tail) for b, tail in enumerate(tails)]
+        comes = hits(model, [tail for _, tail in tried], k)
+        out = [n for (n, _), each in zip(tried, comes, strict=True) if all(each[-size:])]
+        # After its whole context it came out: that was measured, in the whole text.
+        assert row["least_context"] == min([*out, *row["context_lengths"]])
+        looked += 1
+    assert looked > 2
+
+
+def test_a_base_model_judges_and_a_word_model_stands_beside(spoken_corpus, tmp_path):
+    saved(tmp_path / "p", "gpt2", "bytes", 3)
+    public = PublicChoice(str(tmp_path / "p"))
+    asked = ReportSettings(top_k=2, benchmark=True)
+    metrics = report(
+        tmp_path / "m", spoken_corpus.path, tmp_path / "r", asked, public=public, threads=1
+    )
+    assert metrics.leakage_epsilon > 0 and metrics.public_unique_sequences is not None
+    manifest, _ = open_run(tmp_path / "r")
+    assert manifest.model["architecture"]["kind"] == "llama" and manifest.public["name"] == "p"
+    tiny = TrainSettings(Architecture("gru", 1, 4, 6), vocabulary=50, epochs=1, batch_size=4)
+    train(spoken_corpus.path, tmp_path / "g", tiny)
+    report(tmp_path / "g", spoken_corpus.path, tmp_path / "rg", ReportSettings(top_k=2), threads=1)
+    names = [run.label for run in compare([tmp_path / "r", tmp_path / "rg"], tmp_path / "out")]
+    assert names == ["m", "g"] and (tmp_path / "out" / "compare.html").exists()
+    # And the other way round: a word-level model judged by a sub-word one.
+    judged = report(
+        tmp_path / "g", spoken_corpus.path, tmp_path / "r2", ReportSettings(top_k=3),
+        public=public, threads=1,
+    )  # fmt: skip
+    assert judged.unique_sequences == 0 or judged.leakage_epsilon > 0
+
+
+def test_batches_change_nothing_and_what_cannot_be_is_said(spoken_corpus, tmp_path):
+    found = []
+    for number, size in enumerate((1, 64, None)):
+        out = tmp_path / f"r{number}"
+        how = Reading(batch_tokens=size)
+        asked = ReportSettings(top_k=3, reveal=True)
+        report(tmp_path / "m", spoken_corpus.path, out, asked, reading=how, threads=1)
+        table = pq.read_table(out / "sequences.parquet", columns=["sequence", "total_in_s"])
+        found.append(table.to_pylist())
+    assert found[0] == found[1] == found[2]
+    retrain = PublicChoice("retrain")
+    with pytest.raises(LeakscopeError, match="such as its base"):
+        report(tmp_path / "m", spoken_corpus.path, tmp_path / "x", public=retrain)
+    with pytest.raises(LeakscopeError, match="no dtype"):
+        how = Reading(dtype="int4")
+        report(tmp_path / "m", spoken_corpus.path, tmp_path / "x", reading=how)
