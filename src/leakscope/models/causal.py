@@ -31,7 +31,7 @@ from leakscope.records.documents import BoolArray, Documents, FloatArray, LongAr
 from leakscope.records.errors import LeakscopeError
 
 CPU_BATCH_TOKENS, GPU_BATCH_TOKENS = 2048, 16_384
-SETTLE_PARAMETERS = 300_000_000
+SETTLE_PARAMETERS = 50_000_000
 Padding = Literal["left", "right"]
 
 
