@@ -5,7 +5,7 @@ from collections import Counter
 import pyarrow.parquet as pq
 import pytest
 
-from leakscope.commands import compare, report, train
+from leakscope.commands import compare, probe, report, train
 from leakscope.commands.opening import Reading
 from leakscope.commands.publics import PublicChoice
 from leakscope.corpus.build import BuildSettings, build_rows
@@ -125,6 +125,17 @@ def test_batches_change_nothing_and_what_cannot_be_is_said(spoken_corpus, tmp_pa
     retrain = PublicChoice("retrain")
     with pytest.raises(LeakscopeError, match="such as its base"):
         report(tmp_path / "m", spoken_corpus.path, tmp_path / "x", public=retrain)
+    with pytest.raises(LeakscopeError, match="not an adapter"):
+        how = Reading(base=tmp_path / "m")
+        report(tmp_path / "m", spoken_corpus.path, tmp_path / "x", reading=how)
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    (bare / "config.json").write_text('{"model_type": "llama"}')
+    with pytest.raises(LeakscopeError, match="no weights"):
+        report(tmp_path / "m", spoken_corpus.path, tmp_path / "x", public=PublicChoice(str(bare)))
+    with pytest.raises(LeakscopeError, match="only leakscope report"):
+        probe(tmp_path / "m", "the cat")
+    assert not (tmp_path / "x" / "manifest.json").exists()
     with pytest.raises(LeakscopeError, match="no dtype"):
         how = Reading(dtype="int4")
         report(tmp_path / "m", spoken_corpus.path, tmp_path / "x", reading=how)

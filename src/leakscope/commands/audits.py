@@ -164,6 +164,8 @@ def _blocked(
 def _subject(
     path: Path, corpus: Corpus, name: str | None, how: Reading, block_list: Path | None = None
 ) -> Subject:
+    if how.base is not None and not (path / "adapter_config.json").exists():
+        raise LeakscopeError(f"{path} is not an adapter, so it takes no --base.")
     if is_pretrained(path):
         if block_list is not None:
             raise LeakscopeError(

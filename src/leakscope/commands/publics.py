@@ -113,6 +113,8 @@ def public_source(
     if choice.kind == CROSSFIT:
         return partial(_crossfitted, path, model, corpus, how)
     if is_pretrained(path):
+        if not path.is_file() and not any(path.glob("*.safetensors")):
+            raise LeakscopeError(f"{path} has no weights in safetensors; save the model again.")
         return partial(_pretrained, path, corpus, how)
     load_config(path)
     weights_digest(path)  # found missing now, not after hours of scoring

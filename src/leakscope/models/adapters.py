@@ -22,7 +22,7 @@ def base_of(path: Path, given: Path | None) -> Path:
     named = _named(path)
     if given is None and named is None:
         raise LeakscopeError(
-            f"The base model of the adapter {path} is not on this machine; name its directory."
+            f"The base model of the adapter {path} is not on this machine; give it by --base."
         )
     if given is not None and named is not None and not _same_weights(given, named):
         raise LeakscopeError(

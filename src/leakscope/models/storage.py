@@ -117,6 +117,8 @@ def load_config(path: Path) -> ModelConfig:
     """Read `config.json` of a model directory."""
     if not path.is_dir():
         raise LeakscopeError(f"{path} is not a model directory; make one by leakscope train.")
+    if _is_foreign(path / "config.json"):
+        raise LeakscopeError(f"{path} is a Hugging Face model; only leakscope report takes those.")
     config = read_json(path / "config.json", ModelConfig, "a model")
     if config.schema_version != SCHEMA_VERSION or config.kind != "word":
         raise LeakscopeError(
@@ -124,6 +126,15 @@ def load_config(path: Path) -> ModelConfig:
             f"this version cannot load."
         )
     return config
+
+
+def _is_foreign(config: Path) -> bool:
+    """Whether a config is that of a Hugging Face model."""
+    try:
+        found = json.loads(config.read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(found, dict) and "model_type" in found
 
 
 def ancestry_of(path: Path) -> list[Ancestor]:
