@@ -1,9 +1,11 @@
 """Reports on Hugging Face models: the same report, in the same words."""
 
+import json
 from collections import Counter
 
 import pyarrow.parquet as pq
 import pytest
+from safetensors.torch import load_file
 
 from leakscope.commands import compare, probe, report, train
 from leakscope.commands.opening import Reading
@@ -101,9 +103,26 @@ def test_a_base_model_judges_and_a_word_model_stands_beside(spoken_corpus, tmp_p
     assert manifest.model["architecture"]["kind"] == "llama" and manifest.public["name"] == "p"
     tiny = TrainSettings(Architecture("gru", 1, 4, 6), vocabulary=50, epochs=1, batch_size=4)
     train(spoken_corpus.path, tmp_path / "g", tiny)
-    report(tmp_path / "g", spoken_corpus.path, tmp_path / "rg", ReportSettings(top_k=2), threads=1)
+    crossfit = PublicChoice("crossfit", folds=2)
+    asked = ReportSettings(top_k=2)
+    report(tmp_path / "g", spoken_corpus.path, tmp_path / "rg", asked, public=crossfit, threads=1)
+    folds = tmp_path / "g" / "public" / "crossfit-2"
     names = [run.label for run in compare([tmp_path / "r", tmp_path / "rg"], tmp_path / "out")]
     assert names == ["m", "g"] and (tmp_path / "out" / "compare.html").exists()
+    # A word-level model judges a sub-word one, wherever that keeps its weights.
+    (tmp_path / "m" / "model.safetensors").rename(
+        tmp_path / "m" / "model-00001-of-00001.safetensors"
+    )
+    names = load_file(tmp_path / "m" / "model-00001-of-00001.safetensors")
+    index = {"metadata": {}, "weight_map": dict.fromkeys(names, "model-00001-of-00001.safetensors")}
+    (tmp_path / "m" / "model.safetensors.index.json").write_text(json.dumps(index))
+    for number, what in enumerate((str(tmp_path / "g"), str(folds))):
+        out = tmp_path / f"by-words-{number}"
+        found = report(
+            tmp_path / "m", spoken_corpus.path, out, ReportSettings(top_k=2, least_context=0),
+            public=PublicChoice(what), threads=1,
+        )  # fmt: skip
+        assert found.leakage_epsilon > 0
     # And the other way round: a word-level model judged by a sub-word one.
     judged = report(
         tmp_path / "g", spoken_corpus.path, tmp_path / "r2", ReportSettings(top_k=3),

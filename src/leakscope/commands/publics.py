@@ -251,7 +251,8 @@ def _crossfitted(
     for fold, folder in enumerate(folders):
         left_out = users_digest(everybody[fold_of(everybody, known.folds) == fold])
         prove_unseen(folder, corpus, left_out)
-    alike = {json.dumps(load_config(each).training) for each in (audited, *folders)}
+    ours = not is_pretrained(audited) and (audited / "config.json").exists()
+    alike = {json.dumps(load_config(each).training) for each in (audited, *folders) if ours}
     return Public(
         kind="crossfit",
         name=path.name,

@@ -40,7 +40,8 @@ def seen_warnings(
     if there is one.
     """
     this, without = corpus.manifest, config.without_users
-    known = weights_digest(audited)
+    weights = audited / "model.safetensors"  # other kinds of models keep theirs elsewhere
+    known = digest_of_file(weights) if weights.exists() else None
     made_from = {this.digest, *(given.digest for given in this.inputs)}
     on_this = config.corpus_digest == this.digest
     just_right = without is not None and without.digest == users_digest(owners)
