@@ -1,8 +1,9 @@
 """`leakscope report` and `leakscope compare`."""
 
 import json as json_module
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,10 +17,11 @@ if TYPE_CHECKING:
 
 def report(
     model: Annotated[
-        Path,
+        str,
         typer.Argument(
             help="A model directory, or one of its snapshots; or a Hugging Face causal model: its "
-            "directory, a PEFT adapter's, or a GGUF file."
+            "directory, a PEFT adapter's, or a GGUF file; or the address of an OpenAI-compatible "
+            "endpoint, such as http://127.0.0.1:8000/v1."
         ),
     ],
     corpus: Annotated[Path, typer.Argument(help="The corpus that it was trained on.")],
@@ -67,12 +69,12 @@ def report(
         typer.Option(help="Count what the public model itself gives away of the corpus too."),
     ] = False,
     least_context: Annotated[
-        int,
+        int | None,
         typer.Option(
             help="For how many unique sequences to look for the shortest prompt that brings it "
-            "out (largest ratio first); 0: none."
+            "out (largest ratio first): 1000, or none at an endpoint, where it costs requests."
         ),
-    ] = 1000,
+    ] = None,
     elsewhere: Annotated[
         int,
         typer.Option(
@@ -112,6 +114,67 @@ def report(
         int | None,
         typer.Option(help="Tokens that a Hugging Face model reads at a time; by default enough."),
     ] = None,
+    validation_words: Annotated[
+        int | None,
+        typer.Option(
+            help="Validation words to measure perplexity and accuracy on: 50000, or none at an "
+            "endpoint."
+        ),
+    ] = None,
+    endpoint_model: Annotated[
+        str, typer.Option(help="Endpoint: the name by which it knows the model.")
+    ] = "default",
+    text_only: Annotated[
+        bool,
+        typer.Option(
+            help="Endpoint: attack it by its continuations alone, as one who presses Tab; one "
+            "request a wrong word. Otherwise it must tell the log-probabilities of a prompt."
+        ),
+    ] = False,
+    begin_mark: Annotated[
+        str | None,
+        typer.Option(
+            help="Endpoint: what to put before each document, such as '<s>'. With --text-only, "
+            "first words are asked for only if this is given; '' if the server sets the mark."
+        ),
+    ] = None,
+    prompt_words: Annotated[
+        int,
+        typer.Option(help="Endpoint: words of a prompt; longer documents are read in windows."),
+    ] = 1000,
+    extra_body: Annotated[
+        str | None,
+        typer.Option(
+            help="Endpoint: more fields of every request, as JSON, such as "
+            "'{\"repeat_penalty\": 1}' for a server that avoids what it has said before."
+        ),
+    ] = None,
+    concurrency: Annotated[int, typer.Option(help="Endpoint: requests at a time.")] = 8,
+    requests_per_minute: Annotated[
+        float | None, typer.Option(help="Endpoint: most requests a minute.")
+    ] = None,
+    max_requests: Annotated[
+        int | None,
+        typer.Option(
+            help="Endpoint: stop when so many requests were sent; the same command goes on."
+        ),
+    ] = None,
+    attempts: Annotated[
+        int, typer.Option(help="Endpoint: times that a request is sent before it has failed.")
+    ] = 7,
+    timeout: Annotated[
+        float, typer.Option(help="Endpoint: seconds to wait for an answer.")
+    ] = 120.0,
+    answers: Annotated[
+        Path | None,
+        typer.Option(
+            help="Endpoint: a directory to keep its answers in and find them again; by default "
+            "they are kept with the run until it is finished."
+        ),
+    ] = None,
+    api_key_env: Annotated[
+        str, typer.Option(help="Endpoint: the environment variable that holds the key.")
+    ] = "OPENAI_API_KEY",
     json: Annotated[bool, typer.Option("--json", help="Print the metrics as JSON.")] = False,
 ) -> None:
     """The training data leakage report: what the model gives away of its own training data.
@@ -126,12 +189,16 @@ def report(
     Example: leakscope report model corpus --out run --fail-on 'unique_sequences>0'
 
     Example: leakscope report model corpus --out run --public crossfit --folds 5
+
+    Example: leakscope report http://127.0.0.1:8000/v1 corpus --out run --text-only
     """
     from leakscope.commands import audits
+    from leakscope.commands.endpoints import Served
     from leakscope.commands.gates import Gate
     from leakscope.commands.opening import Reading
     from leakscope.commands.publics import PublicChoice
     from leakscope.leakage.settings import ReportSettings
+    from leakscope.models.remote.endpoint import Endpoint, Manners, is_address
     from leakscope.records.errors import LeakscopeError
 
     if workers < 1 or threads < 1:
@@ -139,6 +206,33 @@ def report(
     if snapshots and name is not None:
         raise LeakscopeError("Snapshots have names of their own; leave out --name.")
     gates = [Gate.parse(text) for text in fail_on or []]
+    served = None
+    if is_address(model):
+        if snapshots:
+            raise LeakscopeError("An endpoint has no snapshots; leave out --snapshots.")
+        served = Served(
+            Endpoint(
+                model,
+                endpoint_model,
+                "text" if text_only else "log-probs",
+                begin_mark,
+                prompt_words,
+                _extra(extra_body),
+            ),
+            Manners(
+                key=os.environ.get(api_key_env),
+                concurrency=concurrency,
+                per_minute=requests_per_minute,
+                max_requests=max_requests,
+                attempts=attempts,
+                timeout=timeout,
+            ),
+            answers,
+        )
+        if served.endpoint.in_clear:
+            typer.echo("warning: the corpus goes to the endpoint unencrypted; use https.", err=True)
+    elif text_only or begin_mark is not None or answers is not None or max_requests is not None:
+        raise LeakscopeError(f"{model} is not the address of an endpoint (http:// or https://).")
     settings = ReportSettings(
         top_k=top_k,
         user_threshold=user_threshold,
@@ -148,9 +242,10 @@ def report(
         full_perplexity=full_perplexity,
         thresholds=tuple(threshold) if threshold else ReportSettings.thresholds,
         benchmark=benchmark,
-        least_context=least_context,
+        least_context=_given(least_context, 0 if served else ReportSettings.least_context),
         elsewhere=elsewhere,
         confidence=confidence,
+        validation_words=_given(validation_words, 0 if served else ReportSettings.validation_words),
     )
     if batch_tokens is not None and batch_tokens < 1:
         raise LeakscopeError("--batch-tokens must be at least 1.")
@@ -159,7 +254,7 @@ def report(
     if snapshots:
         with shown() as progress:
             runs = audits.report_snapshots(
-                model,
+                Path(model),
                 corpus,
                 out,
                 settings,
@@ -177,7 +272,7 @@ def report(
         return
     with shown() as progress:
         metrics = audits.report(
-            model,
+            served or Path(model),
             corpus,
             out,
             settings,
@@ -218,6 +313,22 @@ def compare(
     _print_comparison(found, json)
     if out is not None:
         typer.echo(f"page: {out / 'compare.html'}", err=json)
+
+
+def _extra(text: str | None) -> dict[str, Any]:
+    from leakscope.records.errors import LeakscopeError
+
+    try:
+        found = json_module.loads(text or "{}")
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise LeakscopeError("--extra-body must be a JSON object.")
+    return found
+
+
+def _given(value: int | None, default: int) -> int:
+    return default if value is None else value
 
 
 def _warn(out: Path) -> None:

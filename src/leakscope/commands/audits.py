@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from leakscope.commands.endpoints import Line, Served, check_served, served_subject
 from leakscope.commands.opening import (
     Reading,
     load_reading,
@@ -31,7 +32,7 @@ from leakscope.report.page import write_page
 
 
 def report(
-    model: Path,
+    model: Path | Served,
     corpus: Path,
     out: Path,
     settings: ReportSettings | None = None,
@@ -52,21 +53,38 @@ def report(
     lowercase = bool(opened.manifest.settings["lowercase"])
     settings = _blocked(settings or ReportSettings(), block_list, public, lowercase=lowercase)
     how = replace(reading or Reading(), device=device, threads=max(1, threads // workers))
-    subject = _subject(model, opened, name, how, block_list)
+    line = None
+    if isinstance(model, Served):
+        check_served(
+            model,
+            settings,
+            public=public is not None,
+            block_list=block_list is not None,
+            workers=workers,
+        )
+        line = Line(model, opened.path, out, progress)
+        subject = served_subject(model, line, name)
+    else:
+        subject = _subject(model, opened, name, how, block_list)
+    path = model if isinstance(model, Path) else None
     source = (
-        None if public is None else public_source(public, model, opened, how=how, progress=progress)
+        None if public is None else public_source(public, path, opened, how=how, progress=progress)
     )
-    return audit(
-        subject,
-        opened,
-        out,
-        settings,
-        public=source,
-        workers=workers,
-        threads=threads,
-        page=write_page,
-        progress=progress,
-    )
+    try:
+        return audit(
+            subject,
+            opened,
+            out,
+            settings,
+            public=source,
+            workers=workers,
+            threads=threads,
+            page=write_page,
+            progress=progress,
+        )
+    finally:
+        if line is not None:
+            line.close()
 
 
 def report_snapshots(

@@ -73,16 +73,23 @@ class PublicChoice:
 
 def public_source(
     choice: PublicChoice,
-    model: Path,
+    model: Path | None,
     corpus: Corpus,
     *,
     how: Reading,
     progress: Progress,
 ) -> PublicSource:
-    """How the public model of a report on `model` is come by."""
+    """How the public model of a report on `model` (None: one that is served elsewhere) is come
+    by.
+    """
+    if model is None and choice.what in (RETRAIN, CROSSFIT):
+        raise LeakscopeError(
+            "How the endpoint's model was trained is not known here; give a --public MODEL, such "
+            "as its base."
+        )
     reads = partial(load_reading, corpus=corpus.path, how=how)
     threads = how.threads
-    if choice.what == RETRAIN:
+    if choice.what == RETRAIN and model is not None:
         settings, folder = training_of(model, corpus, choice), choice.folder or _beside(model)
 
         def retrained(owners: IntArray) -> Public:
@@ -104,7 +111,7 @@ def public_source(
             return Public("retrain", target.name, (digest,), load, details=details)
 
         return retrained
-    if choice.what == CROSSFIT:
+    if choice.what == CROSSFIT and model is not None:
         settings, folder = training_of(model, corpus, choice), choice.folder or _beside(model)
         target = folder / f"{CROSSFIT}-{choice.folds}"
         _train_folds(corpus, target, settings, choice, threads, progress)
@@ -240,7 +247,7 @@ def _train_folds(
 
 
 def _crossfitted(
-    path: Path, audited: Path, corpus: Corpus, how: Reading, owners: IntArray
+    path: Path, audited: Path | None, corpus: Corpus, how: Reading, owners: IntArray
 ) -> Public:
     """The cross-fitted models in `path`, each proven to have been trained without its users."""
     known = read_json(path / "folds.json", Folds, "a folder of cross-fitted models")
@@ -251,8 +258,10 @@ def _crossfitted(
     for fold, folder in enumerate(folders):
         left_out = users_digest(everybody[fold_of(everybody, known.folds) == fold])
         prove_unseen(folder, corpus, left_out)
-    ours = not is_pretrained(audited) and (audited / "config.json").exists()
-    alike = {json.dumps(load_config(each).training) for each in (audited, *folders) if ours}
+    trained = []
+    if audited is not None and not is_pretrained(audited) and (audited / "config.json").exists():
+        trained = [audited, *folders]
+    alike = {json.dumps(load_config(each).training) for each in trained}
     return Public(
         kind="crossfit",
         name=path.name,
@@ -271,7 +280,9 @@ def _load_folds(folders: list[Path], corpus: Path, how: Reading) -> LanguageMode
     return ByUser(models, partial(fold_of, folds=len(models)))
 
 
-def _given(path: Path, audited: Path, corpus: Corpus, how: Reading, owners: IntArray) -> Public:
+def _given(
+    path: Path, audited: Path | None, corpus: Corpus, how: Reading, owners: IntArray
+) -> Public:
     """A model that somebody chose, with a warning if it has seen the users."""
     config = load_config(path)
     digest = digest_of_file(path / "model.safetensors")

@@ -34,14 +34,15 @@ def prove_unseen(path: Path, corpus: Corpus, left_out: str) -> None:
 
 
 def seen_warnings(
-    config: ModelConfig, digest: str, audited: Path, corpus: Corpus, owners: IntArray
+    config: ModelConfig, digest: str, audited: Path | None, corpus: Corpus, owners: IntArray
 ) -> list[str]:
     """Why a model with these weights may know the users that it is to judge: the gravest reason,
     if there is one.
     """
     this, without = corpus.manifest, config.without_users
-    weights = audited / "model.safetensors"  # other kinds of models keep theirs elsewhere
-    known = digest_of_file(weights) if weights.exists() else None
+    # Other kinds of models keep their weights elsewhere.
+    weights = None if audited is None else audited / "model.safetensors"
+    known = digest_of_file(weights) if weights is not None and weights.exists() else None
     made_from = {this.digest, *(given.digest for given in this.inputs)}
     on_this = config.corpus_digest == this.digest
     just_right = without is not None and without.digest == users_digest(owners)

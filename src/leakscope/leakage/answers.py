@@ -45,5 +45,5 @@ def validation_answers(
 
 def write_answers(path: Path, answers: Validation) -> None:
     """Write `validation.parquet`."""
-    columns = [pa.array(answers.rank), pa.array(answers.top_log_prob)]
+    columns = [pa.array(answers.rank), pa.array(answers.top_log_prob, from_pandas=True)]
     write_parquet(path, pa.table(columns, schema=SCHEMA))

@@ -64,6 +64,10 @@ def harden_run(
     manifest, metrics = open_run(run)
     if manifest.corpus_digest != corpus.manifest.digest:
         raise LeakscopeError(f"{run} is a run on another corpus than {corpus.path}.")
+    if manifest.model.get("mode") == "text":
+        raise LeakscopeError(
+            f"{run} is a run on a text-only endpoint, which tells no probabilities to harden by."
+        )
     if any(not 1 <= value < float("inf") for value in thresholds):
         raise LeakscopeError("A threshold on 1 / p must be at least 1 and finite.")
     given: float | None = manifest.settings.get("confidence")

@@ -63,7 +63,7 @@ def scrutinize(
     answers = validation_answers(model, corpus, settings.validation_words, settings.top_k)
     figures = _use(answers, settings)
     if measure and not settings.hardened:
-        figures |= _quality(answers, settings.top_k)
+        figures |= _quality(answers, settings)
     if not sequences.unique.any():
         nothing = None if judge is None else ratios(members, sequences, Surprise.none())
         progress("look closer", 1, 1)
@@ -118,14 +118,19 @@ def _unknown(public: LanguageModel, sequences: Sequences, trie: Trie) -> int | N
     return int((missing[offsets[1:]] > missing[offsets[:-1]]).sum())
 
 
-def _quality(answers: Validation | None, top_k: int) -> dict[str, Any]:
+def _quality(answers: Validation | None, settings: ReportSettings) -> dict[str, Any]:
     """Perplexity and accuracy on the validation words."""
-    none = "the corpus has no validation documents"
+    top_k = settings.top_k
+    asked = "the corpus has no validation documents"
+    none = asked if settings.validation_words else "it was not asked for"
     if answers is None or answers.log_prob is None:
         names = ("validation_perplexity", "validation_accuracy")
         return {"reasons": dict.fromkeys(names, none)}
-    mean = -float(answers.log_prob.mean(dtype=np.float64))
     accuracy = {top_k: float((answers.rank < top_k).mean())}
+    if np.isnan(answers.log_prob).any():
+        why = {"validation_perplexity": "the model tells no probabilities"}
+        return {"validation_accuracy": accuracy, "reasons": why}
+    mean = -float(answers.log_prob.mean(dtype=np.float64))
     return {"validation_perplexity": perplexity_of(mean), "validation_accuracy": accuracy}
 
 

@@ -99,7 +99,8 @@ def distinct(members: Members, counts: Counts) -> Sequences:
     copies = np.bincount(members.nodes, weights=members.copied, minlength=size)
     ties = np.bincount(members.nodes, weights=members.near_tie, minlength=size)
     lowest = np.full(size, np.inf, np.float32)
-    np.minimum.at(lowest, members.nodes, members.perplexities)
+    with np.errstate(invalid="ignore"):  # NaN where an endpoint tells no probabilities
+        np.minimum.at(lowest, members.nodes, members.perplexities)
     keys = (present, -total[present], -lengths[present], counts.users[present])
     nodes = present[np.lexsort(keys)]
     row = np.zeros(size, np.int32)

@@ -73,7 +73,7 @@ class Tables:
                     "contexts": pa.nulls(len(rows), SEQUENCES.field("contexts").type),
                     "context_lengths": _lists(offsets, members.starts[examples]),
                     "perplexities": _lists(offsets, members.perplexities[examples]),
-                    "lowest_perplexity": sequences.lowest[rows],
+                    "lowest_perplexity": _told(sequences.lowest[rows]),
                     **self._public_columns(rows, chosen, offsets, examples),
                     "copied_from_context": sequences.copied[rows],
                     "near_tie": sequences.near_tie[rows],
@@ -133,7 +133,7 @@ class Tables:
                         found.documents,
                         found.starts,
                         self.members.lengths[here],
-                        self.members.perplexities[here],
+                        _told(self.members.perplexities[here]),
                         found.copied,
                         found.near_tie,
                         _lists(offsets, found.rank),
@@ -223,7 +223,12 @@ class Tables:
 
 
 def _lists(offsets: pa.Array, values: np.ndarray[tuple[int], np.dtype[np.generic]]) -> pa.ListArray:
-    return pa.ListArray.from_arrays(offsets, pa.array(values))
+    return pa.ListArray.from_arrays(offsets, _told(values))
+
+
+def _told(values: np.ndarray[tuple[int], np.dtype[np.generic]]) -> pa.Array:
+    """Numbers, null where they are not known: some endpoints tell no probabilities."""
+    return pa.array(values, from_pandas=True)
 
 
 def user_keys(shards: Iterable[dict[int, str]]) -> dict[int, str]:

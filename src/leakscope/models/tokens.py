@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from leakscope.corpus.words import spans
 from leakscope.models.alignment import Alignment, Span, align, concatenate
+from leakscope.models.texts import texts_of
 from leakscope.records.documents import BoolArray, Documents, LongArray
-from leakscope.records.errors import LeakscopeError
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ class WordTokenizer:
 
     def read(self, documents: Documents) -> Tokens:
         """All documents in tokens, aligned with their words."""
-        texts, places = self._texts(documents)
+        texts, places = texts_of(documents, self.spelling)
         encoded = self._encode(texts)
         lead = [] if self.start is None else [self.start]
         streams: list[LongArray] = []
@@ -137,33 +136,6 @@ class WordTokenizer:
             padding=False,
             verbose=False,
         )
-
-    def _texts(self, documents: Documents) -> tuple[list[str], list[list[Span]]]:
-        """The documents' texts, and the spans of their words."""
-        if documents.texts is not None:
-            texts = list(documents.texts)
-            places = [spans(text) for text in texts]
-            if [len(found) for found in places] != documents.lengths().tolist():
-                raise LeakscopeError(
-                    "The corpus's texts do not have the words that it counts; build it again."
-                )
-            return texts, places
-        if self.spelling is None:
-            raise LeakscopeError("This model reads texts; give it documents that carry them.")
-        said = [
-            [self.spelling[id] for id in documents.words_of(index).tolist()]
-            for index in range(len(documents))
-        ]
-        return [" ".join(words) for words in said], [_joined(words) for words in said]
-
-
-def _joined(words: Sequence[str]) -> list[Span]:
-    """The spans of words joined by single spaces."""
-    found, place = [], 0
-    for word in words:
-        found.append((place, place + len(word)))
-        place += len(word) + 1
-    return found
 
 
 def _offsets(parts: Sequence[LongArray]) -> LongArray:

@@ -26,9 +26,9 @@ class ContextGroup:
     length: int
     """Of the whole context, in words."""
     times: int
-    low: float
-    high: float
-    """The range of the occurrences' perplexities."""
+    low: float | None
+    high: float | None
+    """The range of the occurrences' perplexities; None: not known."""
 
     @property
     def cut(self) -> bool:
@@ -110,7 +110,11 @@ def unique_perplexities(run: Path, expected: int) -> npt.NDArray[np.float64]:
             break
         unique = batch.column("users_in_d").to_numpy() == 1
         seen += int(unique.sum())
-        found.append(batch.column("lowest_perplexity").to_numpy()[unique].astype(np.float64))
+        found.append(
+            batch.column("lowest_perplexity")
+            .to_numpy(zero_copy_only=False)[unique]
+            .astype(np.float64)
+        )
     if seen != expected:
         raise LeakscopeError(
             f"{run} has {seen} unique sequences in its table but {expected} in metrics.json; "
@@ -235,13 +239,15 @@ def _sequence_row(record: dict[str, Any], revealed: bool) -> SequenceRow:
 def _groups(record: dict[str, Any], revealed: bool) -> list[ContextGroup]:
     """The listed occurrences by context, shortest first: the same prompt is shown once."""
     lengths: list[int] = record["context_lengths"] or []
-    perplexities: list[float] = record["perplexities"] or []
+    perplexities: list[float | None] = record["perplexities"] or []
     contexts = (record["contexts"] if revealed else None) or [None] * len(lengths)
-    together: dict[tuple[int, tuple[str, ...] | None], list[float]] = {}
+    together: dict[tuple[int, tuple[str, ...] | None], list[float | None]] = {}
     for words, length, perplexity in zip(contexts, lengths, perplexities, strict=True):
         key = (length, None if words is None else tuple(words))
         together.setdefault(key, []).append(perplexity)
-    return [
-        ContextGroup(words, length, len(found), min(found), max(found))
-        for (length, words), found in together.items()
-    ]
+    groups = []
+    for (length, words), found in together.items():
+        told = [value for value in found if value is not None]
+        low, high = min(told, default=None), max(told, default=None)
+        groups.append(ContextGroup(words, length, len(found), low, high))
+    return groups

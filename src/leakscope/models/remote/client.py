@@ -1,0 +1,217 @@
+"""Ask an endpoint: many requests at once, within its limits and the user's budget, each of them
+sent again if it fails in passing, and none that was answered before.
+
+Nothing that a server says of an error is repeated, since it may quote the prompt.
+"""
+
+import email.utils
+import random
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from typing import Any, TypeVar
+
+import httpx2
+
+from leakscope.engine.progress import Progress, silent
+from leakscope.models.remote.answers import Answers
+from leakscope.models.remote.endpoint import Endpoint, Manners
+from leakscope.records.errors import LeakscopeError
+
+LONGEST_PAUSE = 60.0  # seconds
+GRACE = 10.0  # seconds
+PASSING = (408, 409, 425, 429, 500, 502, 503, 504, 529)
+"""Answers that may be others a moment later."""
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Client:
+    """An endpoint that is being asked. Use it as a context, or close it."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        manners: Manners,
+        answers: Answers,
+        progress: Progress = silent,
+    ) -> None:
+        self.endpoint, self.manners, self.answers = endpoint, manners, answers
+        self.sent = 0
+        """Requests sent, failed ones included."""
+        self.kept = 0
+        """Requests that had been answered before."""
+        self._progress = progress
+        self._lock = threading.Lock()
+        self._waiting: dict[str, Future[dict[str, Any]]] = {}
+        self._next = 0.0  # when the next request may be sent
+        self._stop = threading.Event()
+        headers = {} if manners.key is None else {"Authorization": f"Bearer {manners.key}"}
+        # Neither proxies nor passwords are taken from the environment, and redirections are not
+        # followed: the text goes to the named address and nowhere else.
+        self._http = httpx2.Client(
+            headers=headers,
+            timeout=httpx2.Timeout(manners.timeout, connect=min(10.0, manners.timeout)),
+            limits=httpx2.Limits(max_connections=manners.concurrency),
+            trust_env=False,
+            follow_redirects=False,
+        )
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The first choice that the endpoint answers to a request for a completion: from what was
+        kept, or from who is asking just now, or by asking.
+        """
+        whole = self._whole(request)
+        key = self.answers.key({"url": self.endpoint.url, **whole})
+        with self._lock:
+            asking = self._waiting.get(key)
+            if asking is None:
+                kept = self.answers.find(key)
+                if kept is not None:
+                    self.kept += 1
+                    return kept
+                mine: Future[dict[str, Any]] = Future()
+                self._waiting[key] = mine
+        if asking is not None:
+            return asking.result()
+        try:
+            answer = self.fresh(request)
+            self.answers.keep(key, answer)
+        except BaseException as error:
+            mine.set_exception(error)
+            raise
+        else:
+            mine.set_result(answer)
+            return answer
+        finally:
+            with self._lock:
+                del self._waiting[key]
+
+    def fresh(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The same, asked now, whatever was answered before."""
+        whole = self._whole(request)
+        why = ""
+        for attempt in range(self.manners.attempts):
+            self._await_turn()
+            pause = min(self.manners.pause * 2**attempt, LONGEST_PAUSE) * random.uniform(1, 1.25)  # noqa: S311
+            try:
+                response = self._http.post(f"{self.endpoint.url}/completions", json=whole)
+            except httpx2.TimeoutException:
+                why = f"did not answer within {self.manners.timeout:g} seconds"
+            except httpx2.TransportError:
+                why = "does not answer: the connection was refused or broke off"
+            except RuntimeError:  # the client was closed by another thread's failure
+                raise StoppedError from None
+            else:
+                if response.status_code not in PASSING:
+                    return _choice(self.endpoint, response)
+                why = f"answered with HTTP {response.status_code}"
+                pause = max(pause, _asked_pause(response))
+            if attempt + 1 < self.manners.attempts and self._stop.wait(pause):
+                raise StoppedError
+        raise LeakscopeError(
+            f"The endpoint {self.endpoint.url} {why}, {self.manners.attempts} times in a row; "
+            f"the answers so far are kept: give the same command again when it serves."
+        )
+
+    def map(self, work: Callable[[Item], Result], items: Iterable[Item]) -> Sequence[Result]:
+        """`work` on every item, several at a time, in their order. The first failure ends all."""
+        with ThreadPoolExecutor(self.manners.concurrency) as pool:
+            futures = [pool.submit(work, item) for item in items]
+            try:
+                done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+                failed = [future for future in done if future.exception() is not None]
+                real = [f for f in failed if not isinstance(f.exception(), StoppedError)]
+                for future in [*real, *failed]:
+                    future.result()
+            except BaseException:
+                self._stop.set()
+                pool.shutdown(wait=False, cancel_futures=True)
+                wait(futures, GRACE)  # what is on its way has been paid for: let it be kept
+                self._http.close()
+                raise
+        return [future.result() for future in futures]
+
+    def _whole(self, request: dict[str, Any]) -> dict[str, Any]:
+        return {"model": self.endpoint.model, **request, **self.endpoint.extra}
+
+    def close(self) -> None:
+        """Give the connections and the kept answers back."""
+        self._stop.set()
+        self._http.close()
+        self.answers.close()
+
+    def _await_turn(self) -> None:
+        """Return when a request may be sent, counting it."""
+        with self._lock:
+            limit = self.manners.max_requests
+            if limit is not None and self.sent >= limit:
+                raise LeakscopeError(
+                    f"The budget of {limit} requests is spent; the answers so far are kept: give "
+                    f"the same command again, or with a larger --max-requests, to go on."
+                )
+            self.sent += 1
+            sent, kept = self.sent, self.kept
+            now = time.monotonic()
+            turn = max(now, self._next)
+            if self.manners.per_minute is not None:
+                self._next = turn + 60.0 / self.manners.per_minute
+        self._progress("ask", sent, limit, f"{kept} answered before" if kept else "")
+        if self._stop.wait(turn - now) if turn > now else self._stop.is_set():
+            raise StoppedError
+
+
+class StoppedError(Exception):
+    """Another request failed for good, so this one is not worth waiting for."""
+
+
+def _asked_pause(response: httpx2.Response) -> float:
+    """The seconds that a server asks to wait; 0 if it does not say."""
+    said = response.headers.get("retry-after", "")
+    try:
+        return min(max(float(said), 0.0), 600.0)
+    except ValueError:
+        pass
+    try:
+        until = email.utils.parsedate_to_datetime(said).timestamp()
+    except (TypeError, ValueError):
+        return 0.0
+    return min(max(until - time.time(), 0.0), 600.0)
+
+
+def _choice(endpoint: Endpoint, response: httpx2.Response) -> dict[str, Any]:
+    """What of a final response is worth keeping, or why there is nothing."""
+    status, where = response.status_code, endpoint.url
+    if status in (401, 403):
+        raise LeakscopeError(
+            f"The endpoint {where} refuses the key (HTTP {status}); put the right one into the "
+            f"environment variable that --api-key-env names."
+        )
+    if status == 404:
+        raise LeakscopeError(
+            f"The endpoint has no {where}/completions, or no model {endpoint.model} (HTTP 404); "
+            f"chat endpoints cannot continue a text."
+        )
+    if status in (400, 413, 422):
+        raise RefusedError(
+            f"The endpoint {where} refuses a request (HTTP {status}); if the prompt is too long "
+            f"for it, give a smaller --prompt-words."
+        )
+    if status != 200:
+        raise LeakscopeError(f"The endpoint {where} answered with HTTP {status}.")
+    try:
+        choice = response.json()["choices"][0]
+        text, reason = choice["text"], choice.get("finish_reason")
+        logprobs, prompt = choice.get("logprobs"), choice.get("prompt_logprobs")
+    except (ValueError, LookupError, TypeError, AttributeError):
+        text = None
+    if not isinstance(text, str):
+        raise LeakscopeError(f"{where} does not answer as an OpenAI-compatible endpoint does.")
+    kept = {"text": text, "finish_reason": reason, "logprobs": logprobs, "prompt_logprobs": prompt}
+    return {name: value for name, value in kept.items() if value is not None}
+
+
+class RefusedError(LeakscopeError):
+    """The endpoint does not take a request as it is."""
