@@ -121,6 +121,12 @@ def test_wrong_options(trained, tmp_path, fails, leakscope):
         "train", c, "--preset", "lstm-2x128", "--arch", "gru", "--out", tmp_path / "x"
     )
     assert "top-k" in fails("report", tmp_path / "m", c, "--top-k", 0, "--out", tmp_path / "x")
+    for size in (0, -1, "many", ""):
+        told = fails("report", tmp_path / "m", c, "--batch-tokens", size, "--out", tmp_path / "x")
+        assert "--batch-tokens is auto" in told
+    for size in ("auto", 64):
+        given = ("--batch-tokens", size, "--out", tmp_path / f"r-{size}")
+        assert leakscope("report", tmp_path / "m", c, *given).code == 0
     assert leakscope("report").code == 2
 
 

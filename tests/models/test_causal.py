@@ -1,6 +1,7 @@
 """A causal network's scores in words against one plain call of the network for each prefix."""
 
 import math
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 
@@ -124,6 +125,57 @@ def test_batches_and_padding_change_nothing(kind, tokens, noise):
                 found = other.score(packed, top_k=3, every_probability=every)
                 assert (found.rank == plain.rank).all()
             np.testing.assert_allclose(found.log_prob, plain.log_prob, rtol=1e-4, atol=1e-4)
+
+
+@contextmanager
+def little_memory(body, most):
+    """The network runs out of memory on more than so many tokens at a time; yields the sizes of
+    all attempts.
+    """
+    tried = []
+
+    def refuse(module, given, options):
+        tried.append(options["input_ids"].numel())
+        if tried[-1] > most:
+            raise torch.OutOfMemoryError("out of memory")
+
+    hook = body.register_forward_pre_hook(refuse, with_kwargs=True)
+    try:
+        yield tried
+    finally:
+        hook.remove()
+
+
+@pytest.mark.parametrize("noise", [None, 0.02])
+@pytest.mark.parametrize("given", [None, 700])
+def test_where_memory_runs_out_batches_are_halved_and_nothing_changes(noise, given):
+    _, _, model = made("llama", "pieces")
+    model = replace(model, batch_tokens=given)
+    model = model if noise is None else replace(model, noise=noise)
+    packed = documents(said("llama", "pieces"))
+    wanted = np.random.default_rng(0).random(packed.offsets[-1]) < 0.3
+    for every in (False, True):
+        plain = model.score(packed, top_k=3, every_probability=every)
+        poor = replace(model)  # what it learns of the room is its own
+        with little_memory(poor.network.model, 80) as tried:
+            found = poor.score(packed, top_k=3, every_probability=every)
+            some = poor.log_probs(packed, wanted)
+        assert max(tried) > 80
+        assert sum(size > 80 for size in tried) < 8  # it is not tried again and again
+        np.testing.assert_array_equal(found.rank, plain.rank)
+        for name in ("log_prob", "top_log_prob"):
+            one, other = getattr(found, name), getattr(plain, name)
+            np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(some, model.log_probs(packed, wanted), rtol=1e-4, atol=1e-4)
+
+
+def test_no_room_even_for_one_text_is_said():
+    _, _, model = made("llama", "pieces")
+    with (
+        little_memory(model.network.model, 2),
+        pytest.raises(LeakscopeError, match=r"no room even for one text of \d+ tokens"),
+    ):
+        replace(model).score(documents(said("llama", "pieces")), top_k=1)
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "llama"])

@@ -111,9 +111,12 @@ def report(
         Path | None, typer.Option(help="The model that a PEFT adapter belongs to.")
     ] = None,
     batch_tokens: Annotated[
-        int | None,
-        typer.Option(help="Tokens that a Hugging Face model reads at a time; by default enough."),
-    ] = None,
+        str,
+        typer.Option(
+            help="Tokens that a Hugging Face model reads at a time, at most, or auto: what suits "
+            "the device. Where memory runs out they are halved; results do not depend on it."
+        ),
+    ] = "auto",
     validation_words: Annotated[
         int | None,
         typer.Option(
@@ -247,9 +250,10 @@ def report(
         confidence=confidence,
         validation_words=_given(validation_words, 0 if served else ReportSettings.validation_words),
     )
-    if batch_tokens is not None and batch_tokens < 1:
-        raise LeakscopeError("--batch-tokens must be at least 1.")
-    reading = Reading(dtype=dtype, base=base, batch_tokens=batch_tokens)
+    if batch_tokens != "auto" and not (batch_tokens.isdecimal() and int(batch_tokens)):
+        raise LeakscopeError("--batch-tokens is auto, or a number of at least 1.")
+    size = None if batch_tokens == "auto" else int(batch_tokens)
+    reading = Reading(dtype=dtype, base=base, batch_tokens=size)
     choice = None if public is None else PublicChoice(public, folds, public_dir, warm_start)
     if snapshots:
         with shown() as progress:

@@ -25,7 +25,7 @@ class Reading:
     base: Path | None = None
     """The model that an adapter belongs to, if it is not where the adapter says."""
     batch_tokens: int | None = None
-    """Tokens that a causal model reads at a time; None: what suits the device."""
+    """Tokens that a causal model reads at a time at most; None: what suits the device."""
 
 
 def load_reading(path: Path, corpus: Path, how: Reading) -> LanguageModel:

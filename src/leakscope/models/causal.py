@@ -8,9 +8,9 @@ nothing precedes) counts as certain where every log-probability is asked for, so
 surprise is larger; it is never correct.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -23,10 +23,11 @@ from leakscope.models.exactness import StayDouble, causal_noise, in_float64
 from leakscope.models.heads import Head, LinearHead, PlainHead, slices
 from leakscope.models.interface import Distribution
 from leakscope.models.inwords import decisive, doubtful, in_words
+from leakscope.models.room import Room
 from leakscope.models.sheet import Sheet
 from leakscope.models.soundness import sound_head
 from leakscope.models.tokens import Tokens, WordTokenizer
-from leakscope.models.windows import Window, batches, first_input, windows
+from leakscope.models.windows import Window, first_input, windows
 from leakscope.records.documents import BoolArray, Documents, FloatArray, LongArray, Scores
 from leakscope.records.errors import LeakscopeError
 
@@ -53,7 +54,8 @@ class CausalModel:
     """Tokens that the network can read; longer documents are cut as `windows` says: the window
     moves on by half a context, and each token is predicted once."""
     batch_tokens: int | None = None
-    """Tokens read at a time, padding included; None: what suits the device."""
+    """Tokens read at a time at most, padding included; None: what suits the device. Where memory
+    runs out they are halved."""
     padding: Padding = "right"
     settle_parameters: int = SETTLE_PARAMETERS
     """Networks with more parameters than this are not copied to float64: their decisions within
@@ -77,13 +79,16 @@ class CausalModel:
         tokens = self._read(documents)
         sheet = Sheet(tokens.offsets, tokens.labels, top_k)
         asked = tokens.alignment.counted() if every_probability else decisive(tokens)
-        for places, states in self._states(tokens, asked):
+
+        def rank(places: LongArray, states: Tensor) -> None:
             labels = self._tensor(tokens.labels[places])
             ranked = self.head.rank(states, labels, top_k, self.noise, every_probability)
             sheet.fill(places, ranked, tokens.unknown[places])
             if not self._settles:  # the states are at hand: decide by them
                 near = np.flatnonzero(sheet.near_tie[places])
                 self._decide(sheet, places[near], states[self._tensor(near)])
+
+        self._each(tokens, asked, rank)
         doubts = doubtful(tokens, sheet)
         if self._settles and sheet.near_tie.any():
             self.precise._settle(tokens, sheet)
@@ -98,12 +103,15 @@ class CausalModel:
         found = np.zeros(len(tokens.labels), np.float32)
         mine = tokens.alignment.counted()
         mine[mine] = wanted[tokens.alignment.first[mine]]
-        for places, states in self._states(tokens, mine):
+
+        def look_up(places: LongArray, states: Tensor) -> None:
             labels = self._tensor(tokens.labels[places])[:, None]
             for rows in slices(len(places), self.head.vocabulary):
                 logits = self.head.logits(states[rows])
                 logs = logits.gather(1, labels[rows]).squeeze(1) - torch.logsumexp(logits, 1)
                 found[places[rows]] = logs.cpu().numpy()
+
+        self._each(tokens, mine, look_up)
         return tokens.alignment.sums_of(found)[wanted].astype(np.float32)
 
     @torch.inference_mode()
@@ -137,11 +145,11 @@ class CausalModel:
     def _settles(self) -> bool:
         return parameters_of(self.network) <= self.settle_parameters
 
-    @property
-    def _batch_tokens(self) -> int:
+    @cached_property
+    def _room(self) -> Room:
         usual = CPU_BATCH_TOKENS if self.head.device.type == "cpu" else GPU_BATCH_TOKENS
         asked = usual if self.batch_tokens is None else self.batch_tokens
-        return min(asked, self.head.most_tokens or asked)
+        return Room(min(asked, self.head.most_tokens or asked))
 
     def _read(self, documents: Documents) -> Tokens:
         tokens = self.tokenizer.read(documents)
@@ -155,9 +163,12 @@ class CausalModel:
                 "the model was trained with."
             )
 
-    def _states(self, tokens: Tokens, asked: BoolArray) -> Iterator[tuple[LongArray, Tensor]]:
-        """(positions [m], the states [m, s] that predict them), batch by batch: every position
-        that is `asked` [p] once. Windows are read up to the last of these.
+    def _each(
+        self, tokens: Tokens, asked: BoolArray, work: Callable[[LongArray, Tensor], None]
+    ) -> None:
+        """Call `work` with (positions [m], the states [m, s] that predict them), batch by batch,
+        until it has had every position that is `asked` [p]; some twice if memory ran out.
+        Windows are read up to the last of these.
         """
         lengths = np.diff(tokens.offsets).tolist()
         due = [
@@ -166,12 +177,15 @@ class CausalModel:
             for window in windows(index, length, self.context)
             if (cut := _up_to_last(window, tokens, asked)) is not None
         ]
-        for batch in batches(due, self._batch_tokens):
+
+        def read(batch: list[Window]) -> None:
             places, states = self._run(tokens, batch)
             rows, columns = np.nonzero(places >= 0)
             kept = asked[places[rows, columns]]
             rows, columns = rows[kept], columns[kept]
-            yield places[rows, columns], states[self._tensor(rows), self._tensor(columns)]
+            work(places[rows, columns], states[self._tensor(rows), self._tensor(columns)])
+
+        self._room.each(due, read)
 
     def _run(self, tokens: Tokens, batch: list[Window]) -> tuple[LongArray, Tensor]:
         """(the position that each column predicts, or -1, [b, t]; states [b, t, s])."""
@@ -196,8 +210,7 @@ class CausalModel:
     def _settle(self, tokens: Tokens, sheet: Sheet) -> None:
         """Decide the near ties again; self is the float64 model."""
         with StayDouble():
-            for places, states in self._states(tokens, sheet.near_tie.copy()):
-                self._decide(sheet, places, states)
+            self._each(tokens, sheet.near_tie.copy(), partial(self._decide, sheet))
 
     def _decide(self, sheet: Sheet, places: LongArray, states: Tensor) -> None:
         if len(places):

@@ -35,9 +35,20 @@ def windows(document: int, length: int, context: int | None) -> Iterator[Window]
 
 def batches(everything: list[Window], words: int) -> Iterator[list[Window]]:
     """Windows of like length together, longest first, at most `words` padded words a batch."""
-    order = sorted(everything, key=lambda window: window.first - window.stop)
-    start = 0
+    order, start = longest_first(everything), 0
     while start < len(order):
-        size = max(1, words // (order[start].stop - order[start].first))
-        yield order[start : start + size]
-        start += size
+        batch = batch_from(order, start, words)
+        yield batch
+        start += len(batch)
+
+
+def longest_first(everything: list[Window]) -> list[Window]:
+    """Windows by the number of their inputs, falling."""
+    return sorted(everything, key=lambda window: window.first - window.stop)
+
+
+def batch_from(order: list[Window], start: int, words: int) -> list[Window]:
+    """As many windows from `start` on, of `longest_first`, as have at most `words` padded words;
+    at least one.
+    """
+    return order[start : start + max(1, words // (order[start].stop - order[start].first))]
