@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from safetensors.torch import load_file
 
-from leakscope.commands import compare, probe, report, train
+from leakscope.commands import compare, report, train
 from leakscope.commands.opening import Reading
 from leakscope.commands.publics import PublicChoice
 from leakscope.corpus.build import BuildSettings, build_rows
@@ -152,8 +152,6 @@ def test_batches_change_nothing_and_what_cannot_be_is_said(spoken_corpus, tmp_pa
     (bare / "config.json").write_text('{"model_type": "llama"}')
     with pytest.raises(LeakscopeError, match="no weights"):
         report(tmp_path / "m", spoken_corpus.path, tmp_path / "x", public=PublicChoice(str(bare)))
-    with pytest.raises(LeakscopeError, match="only leakscope report"):
-        probe(tmp_path / "m", "the cat")
     assert not (tmp_path / "x" / "manifest.json").exists()
     with pytest.raises(LeakscopeError, match="no dtype"):
         how = Reading(dtype="int4")

@@ -10,7 +10,7 @@ import typer
 from leakscope.cli.progress import shown
 
 if TYPE_CHECKING:
-    from leakscope.commands.probing import Probe
+    from leakscope.commands.probes import Probe
     from leakscope.commands.story import Story
 
 
@@ -83,27 +83,46 @@ def _first_words(leaked: list) -> str:  # type: ignore[type-arg]
 
 
 def probe(
-    model: Annotated[Path, typer.Argument(help="A model directory.")],
+    model: Annotated[
+        Path,
+        typer.Argument(
+            help="A model directory; or a Hugging Face causal model: its directory, a PEFT "
+            "adapter's, or a GGUF file."
+        ),
+    ],
     text: Annotated[
         str | None, typer.Argument(help="The prefix; without one, prefixes are read line by line.")
     ] = None,
     top_k: Annotated[int, typer.Option(help="How many suggestions to show.")] = 5,
-    length: Annotated[int, typer.Option(help="Longest continuation, in words.")] = 20,
+    length: Annotated[
+        int,
+        typer.Option(help="Longest continuation, in words; of a Hugging Face model, in tokens."),
+    ] = 20,
     block_list: Annotated[
         Path | None, typer.Option(help="A block list; what it blocks is not shown.")
     ] = None,
+    base: Annotated[
+        Path | None, typer.Option(help="The model that a PEFT adapter belongs to.")
+    ] = None,
+    device: Annotated[
+        str, typer.Option(help="Of a Hugging Face model: cpu, cuda, ..., or auto.")
+    ] = "auto",
+    dtype: Annotated[
+        str, typer.Option(help="What a Hugging Face model computes in: float32, bfloat16, ...")
+    ] = "float32",
     json: Annotated[bool, typer.Option("--json", help="One JSON object a prefix.")] = False,
 ) -> None:
-    """Type a prefix, see the top-k next words and the greedy continuation.
+    """Type a prefix, see the top-k next words (or tokens) and the greedy continuation.
 
     Example: leakscope probe model "my address is"
     """
-    from leakscope.commands.probing import Prober
+    from leakscope.commands.opening import Reading
+    from leakscope.commands.probing import open_prober
     from leakscope.records.errors import LeakscopeError
 
     if top_k < 1 or length < 0:
         raise LeakscopeError("--top-k must be at least 1 and --length at least 0.")
-    prober = Prober(model, block_list)
+    prober = open_prober(model, block_list, Reading(device=device, dtype=dtype, base=base))
     if text is not None:
         _print_probe(prober(text, top_k=top_k, length=length), json)
         return
@@ -115,7 +134,7 @@ def probe(
         line = sys.stdin.readline()
         if not line or (not line.strip() and sys.stdin.isatty()):
             return
-        _print_probe(prober(line, top_k=top_k, length=length), json)
+        _print_probe(prober(line.rstrip("\r\n"), top_k=top_k, length=length), json)
 
 
 def _s(count: int) -> str:
@@ -130,19 +149,28 @@ def _print_probe(found: "Probe", as_json: bool) -> None:
         return
     from leakscope.report.values import printable
 
+    tokens = found.unit == "token"
     for number, suggestion in enumerate(found.suggestions, 1):
-        typer.echo(f"{number:>3}. {printable(suggestion.entry):<20} {suggestion.probability:.4f}")
+        # Quotes show the space that a token begins with, and spell out line ends.
+        quoted = tokens and suggestion.is_word
+        entry = json_module.dumps(suggestion.entry, ensure_ascii=False)
+        entry = printable(entry if quoted else suggestion.entry)
+        typer.echo(f"{number:>3}. {entry:<20} {suggestion.probability:.4f}")
     shown_prefix = " ".join(
         f"[{printable(word)}]" if unknown else printable(word)
         for word, unknown in zip(found.prefix, found.unknown, strict=True)
     )
-    said = " ".join(printable(word) for word in found.continuation)
-    typer.echo(f"{shown_prefix} → {said or '(end)'}")
+    typer.echo(
+        f"{printable(found.prompt) if tokens else shown_prefix} → "
+        f"{printable(found.text.lstrip(' ')) or '(end)'}"
+    )
     typer.echo(f"     probability of the continuation {found.probability:.4g}")
     if found.hidden is not None and found.avoided is not None:
         typer.echo(
             f"     hidden by the block list: {found.hidden} suggestion{_s(found.hidden)}, "
             f"{found.avoided} word{_s(found.avoided)} of the continuation"
         )
-    if any(found.unknown):
+    if any(found.unknown) and tokens:
+        typer.echo("     the model's tokenizer does not know all characters of the prefix")
+    elif any(found.unknown):
         typer.echo("     words in [brackets] are not in the model's vocabulary")

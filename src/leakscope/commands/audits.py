@@ -9,6 +9,7 @@ from typing import Any
 from leakscope.commands.endpoints import Line, Served, check_served, served_subject
 from leakscope.commands.opening import (
     Reading,
+    check_base,
     load_reading,
     pretrained_config,
     pretrained_digest,
@@ -182,8 +183,7 @@ def _blocked(
 def _subject(
     path: Path, corpus: Corpus, name: str | None, how: Reading, block_list: Path | None = None
 ) -> Subject:
-    if how.base is not None and not (path / "adapter_config.json").exists():
-        raise LeakscopeError(f"{path} is not an adapter, so it takes no --base.")
+    check_base(path, how)
     if is_pretrained(path):
         if block_list is not None:
             raise LeakscopeError(

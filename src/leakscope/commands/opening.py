@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from leakscope.corpus.store import Corpus
+from leakscope.models.causal import CausalModel
 from leakscope.models.interface import LanguageModel
 from leakscope.models.pretrained import is_pretrained, load_causal
 from leakscope.models.storage import load_model
 from leakscope.records.artifacts import digest_of, digest_of_file
+from leakscope.records.errors import LeakscopeError
 
 _FILES = ("*.safetensors", "*.gguf", "tokenizer.json", "config.json", "adapter_config.json")
 
@@ -35,12 +37,24 @@ def load_reading(path: Path, corpus: Path, how: Reading) -> LanguageModel:
     torch.set_num_threads(how.threads)
     lexicon = Corpus.open(corpus).lexicon
     if is_pretrained(path):
-        base = how.base if (path / "adapter_config.json").exists() else None
-        loaded = load_causal(
-            path, _device(how.device), how.dtype, base, batch_tokens=how.batch_tokens
-        )
-        return loaded.reading(lexicon)
+        return load_pretrained(path, how).reading(lexicon)
     return load_model(path, how.device).reading(lexicon)
+
+
+def load_pretrained(path: Path, how: Reading) -> CausalModel:
+    """Load a causal model from elsewhere; only an adapter takes the base."""
+    base = how.base if _is_adapter(path) else None
+    return load_causal(path, _device(how.device), how.dtype, base, batch_tokens=how.batch_tokens)
+
+
+def check_base(path: Path, how: Reading) -> None:
+    """Refuse a base for what is no adapter."""
+    if how.base is not None and not _is_adapter(path):
+        raise LeakscopeError(f"{path} is not an adapter, so it takes no --base.")
+
+
+def _is_adapter(path: Path) -> bool:
+    return (path / "adapter_config.json").exists()
 
 
 def pretrained_digest(path: Path, base: Path | None) -> str:

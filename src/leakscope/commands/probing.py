@@ -2,14 +2,18 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from leakscope.commands.opening import Reading, check_base
+from leakscope.commands.probes import Probe, Prober, Suggestion
+from leakscope.commands.tokenprobing import TokenProber
 from leakscope.corpus.words import words
 from leakscope.models.blocked import BlockedModel
 from leakscope.models.interface import Distribution
+from leakscope.models.pretrained import is_pretrained
 from leakscope.models.storage import load_config, load_model
 from leakscope.models.wordlevel import MARK
 from leakscope.records.blocklist import BlockList
@@ -17,36 +21,8 @@ from leakscope.records.documents import BoolArray
 from leakscope.records.errors import LeakscopeError
 
 
-@dataclass(frozen=True)
-class Suggestion:
-    """One entry of the top k."""
-
-    entry: str
-    probability: float
-    is_word: bool
-    """False for marks such as `<unk>`, which the attacker cannot use."""
-
-
-@dataclass(frozen=True)
-class Probe:
-    """What came after one prefix."""
-
-    prefix: list[str]
-    unknown: list[bool]
-    """Which words of the prefix the model does not know."""
-    suggestions: list[Suggestion]
-    continuation: list[str]
-    """The top entry, taken again and again, up to the end of the document."""
-    probability: float
-    """Of the whole continuation."""
-    hidden: int | None = None
-    """How many blocked words would have stood among the suggestions; None: no block list."""
-    avoided: int | None = None
-    """How many blocked words the continuation went round; None: no block list."""
-
-
-class Prober:
-    """A model that is asked again and again, behind a block list if there is one."""
+class WordProber:
+    """A word-level model that is asked again and again, behind a block list if there is one."""
 
     def __init__(self, model: Path, block_list: Path | None = None) -> None:
         self._lowercase = load_config(model).lowercase
@@ -84,7 +60,15 @@ class Prober:
             continuation.append(after.entries[best])
             after, blocked = self._next(prefix + continuation)
         unknown = [word not in self._known for word in prefix]
-        found = Probe(prefix, unknown, suggestions, continuation, math.exp(total))
+        found = Probe(
+            prefix,
+            unknown,
+            suggestions,
+            continuation,
+            math.exp(total),
+            prompt=" ".join(prefix),
+            text=" ".join(continuation),
+        )
         if self._blocked is None:
             return found
         return replace(found, hidden=hidden, avoided=avoided)
@@ -111,8 +95,32 @@ def _above(after: Distribution, blocked: BoolArray, entry: int) -> int:
     return int(blocked[order[: order.index(entry)]].sum())
 
 
+def open_prober(
+    model: Path, block_list: Path | None = None, reading: Reading | None = None
+) -> Prober:
+    """A model that can be asked again and again: word-level, behind a block list if there is one,
+    or from elsewhere, loaded as `reading` says.
+    """
+    how = reading or Reading()
+    check_base(model, how)
+    if not is_pretrained(model):
+        return WordProber(model, block_list)
+    if block_list is not None:
+        raise LeakscopeError(
+            "A block list is of whole words, which a Hugging Face model's tokens are not; leave "
+            "out --block-list, and for generation see leakscope.models.suppress."
+        )
+    return TokenProber.load(model, how)
+
+
 def probe(
-    model: Path, text: str, *, top_k: int = 5, length: int = 20, block_list: Path | None = None
+    model: Path,
+    text: str,
+    *,
+    top_k: int = 5,
+    length: int = 20,
+    block_list: Path | None = None,
+    reading: Reading | None = None,
 ) -> Probe:
     """What `model` suggests after `text`, behind a block list if there is one."""
-    return Prober(model, block_list)(text, top_k=top_k, length=length)
+    return open_prober(model, block_list, reading)(text, top_k=top_k, length=length)

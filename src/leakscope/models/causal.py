@@ -114,12 +114,15 @@ class CausalModel:
         self._each(tokens, mine, look_up)
         return tokens.alignment.sums_of(found)[wanted].astype(np.float32)
 
-    @torch.inference_mode()
     def next(self, prefix: Sequence[str]) -> Distribution:
-        """The distribution of the *token* after the words of `prefix` joined by single spaces;
-        special tokens come last among its entries.
+        """The distribution of the *token* after the words of `prefix` joined by single spaces."""
+        return self.after(self.tokenizer.ids(" ".join(prefix)))
+
+    @torch.inference_mode()
+    def after(self, ids: Sequence[int]) -> Distribution:
+        """The distribution of the token after tokens, the start token included, over `entries`:
+        special tokens come last.
         """
-        ids = self.tokenizer.ids(" ".join(prefix))
         if not ids:
             raise LeakscopeError("This model has no begin mark; give it at least one word.")
         self._check(np.array(ids, np.int64))
@@ -128,7 +131,7 @@ class CausalModel:
         positions = torch.arange(len(seen), device=self.head.device)[None]
         states = self.head.states(inputs, torch.ones_like(inputs), positions)
         log_probs = torch.log_softmax(self.head.logits(states[0, -1:]), 1)[0].cpu().numpy()
-        known = self._entries
+        known = self.entries
         return Distribution(known.spelled, known.words, log_probs[known.ids])
 
     @cached_property
@@ -138,7 +141,8 @@ class CausalModel:
         return replace(self, network=network, head=twin(self.head, network))
 
     @cached_property
-    def _entries(self) -> Entries:
+    def entries(self) -> Entries:
+        """What the model chooses from, spelled for people."""
         return entries_of(self.tokenizer, self.head.vocabulary)
 
     @property

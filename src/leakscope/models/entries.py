@@ -39,6 +39,33 @@ def entries_of(tokenizer: WordTokenizer, vocabulary: int) -> Entries:
 
 
 def _spelling(raw: str | None, said: str) -> str:
-    """Decoders drop the space with which SentencePiece's tokens begin."""
+    """Decoders drop the space with which SentencePiece's tokens begin, and cannot show a token
+    that is a part of a character: its bytes are spelled out.
+    """
+    if raw is not None and "\ufffd" in said:
+        return _bytes_spelled(raw)
     lost = raw is not None and raw.startswith("▁") and not said.startswith(" ")
     return " " + said if lost else said
+
+
+def _bytes_spelled(raw: str) -> str:
+    """A token of byte-level BPE with bytes such as \\xe6 where they are no character; `<0xE6>` of
+    SentencePiece speaks for itself.
+    """
+    if not all(letter in _BYTES for letter in raw):
+        return raw
+    return bytes(_BYTES[letter] for letter in raw).decode("utf-8", "backslashreplace")
+
+
+def _byte_letters() -> dict[str, int]:
+    """The letters by which GPT-2 and its heirs write bytes: printable ones stand for themselves,
+    the others are numbered from 256 on.
+    """
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in printable]
+    return {chr(byte): byte for byte in printable} | {
+        chr(256 + number): byte for number, byte in enumerate(others)
+    }
+
+
+_BYTES = _byte_letters()

@@ -118,7 +118,7 @@ def load_config(path: Path) -> ModelConfig:
     if not path.is_dir():
         raise LeakscopeError(f"{path} is not a model directory; make one by leakscope train.")
     if _is_foreign(path / "config.json"):
-        raise LeakscopeError(f"{path} is a Hugging Face model; only leakscope report takes those.")
+        raise LeakscopeError(f"{path} is a Hugging Face model; only report and probe take those.")
     config = read_json(path / "config.json", ModelConfig, "a model")
     if config.schema_version != SCHEMA_VERSION or config.kind != "word":
         raise LeakscopeError(
