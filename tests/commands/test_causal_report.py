@@ -156,3 +156,50 @@ def test_batches_change_nothing_and_what_cannot_be_is_said(spoken_corpus, tmp_pa
     with pytest.raises(LeakscopeError, match="no dtype"):
         how = Reading(dtype="int4")
         report(tmp_path / "m", spoken_corpus.path, tmp_path / "x", reading=how)
+
+
+TEMPLATE = (
+    "{{ bos_token }}{% for m in messages %}[{{ m.role }}] {{ m.content.split('##')[-1] }}"
+    "{{ eos_token }}{% endfor %}"
+)
+
+
+def test_documents_as_messages_of_a_chat(tmp_path):
+    net, tok = saved(tmp_path / "m", "llama", "pieces")
+    texts = [text for text in spoken(net, tok, documents=30, length=20) if spans(text)]
+    rows = [Row(f"u{index % 4}", text) for index, text in enumerate([*texts, "the ## cat"])]
+    corpus = build_rows(rows, tmp_path / "c", settings=BuildSettings(validation=0))
+    asked = ReportSettings(top_k=2, reveal=True)
+    with pytest.raises(LeakscopeError, match="has no chat template"):
+        report(tmp_path / "m", corpus.path, tmp_path / "x", asked, reading=Reading(chat="user"))
+    tok.chat_template = TEMPLATE
+    tok.save_pretrained(tmp_path / "m")
+    saved(tmp_path / "p", "gpt2", "bytes", 3)  # has no template, and needs none
+    public, digests = PublicChoice(str(tmp_path / "p")), set()
+    for role in (None, "assistant", "user"):
+        out = tmp_path / f"r-{role}"
+        how = Reading(chat=role)
+        report(tmp_path / "m", corpus.path, out, asked, public=public, reading=how, threads=1)
+        manifest, _ = open_run(out)
+        digests.add(manifest.model_digest)
+        record = manifest.model.get("chat_template")
+        assert (record is None) == (role is None)
+        model = load_causal(tmp_path / "m")
+        if role is not None:
+            assert (record["role"], record["altered_documents"]) == (role, 1)
+            model = model.chatting(role)
+        said = [text for part in corpus.documents(texts=True) for text in part.texts]
+        expected = Counter(
+            run
+            for text, correct in zip(said, hits(model, said, 2), strict=True)
+            for run in runs_of(text, correct)
+        )
+        found = pq.read_table(out / "sequences.parquet").to_pylist()
+        assert {tuple(row["sequence"]): row["total_in_s"] for row in found} == expected
+    assert len(digests) == 3
+    with pytest.raises(LeakscopeError, match="assistant or user"):
+        report(tmp_path / "m", corpus.path, tmp_path / "x", asked, reading=Reading(chat="system"))
+    tiny = TrainSettings(Architecture("gru", 1, 4, 6), vocabulary=50, epochs=1, batch_size=4)
+    train(corpus.path, tmp_path / "g", tiny)
+    with pytest.raises(LeakscopeError, match="word-level model has no chat template"):
+        report(tmp_path / "g", corpus.path, tmp_path / "x", asked, reading=Reading(chat="user"))

@@ -117,6 +117,13 @@ def report(
             "the device. Where memory runs out they are halved; results do not depend on it."
         ),
     ] = "auto",
+    chat_template: Annotated[
+        str | None,
+        typer.Option(
+            help="Read each document as a message of a Hugging Face model's chat template: as the "
+            "assistant's, or as the user's. By default documents are plain texts."
+        ),
+    ] = None,
     validation_words: Annotated[
         int | None,
         typer.Option(
@@ -253,7 +260,7 @@ def report(
     if batch_tokens != "auto" and not (batch_tokens.isdecimal() and int(batch_tokens)):
         raise LeakscopeError("--batch-tokens is auto, or a number of at least 1.")
     size = None if batch_tokens == "auto" else int(batch_tokens)
-    reading = Reading(dtype=dtype, base=base, batch_tokens=size)
+    reading = Reading(dtype=dtype, base=base, batch_tokens=size, chat=chat_template)
     choice = None if public is None else PublicChoice(public, folds, public_dir, warm_start)
     if snapshots:
         with shown() as progress:

@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from leakscope.commands.chatting import chat_record
 from leakscope.commands.endpoints import Line, Served, check_served, served_subject
 from leakscope.commands.opening import (
     Reading,
@@ -24,7 +25,7 @@ from leakscope.models.interface import LanguageModel
 from leakscope.models.pretrained import is_pretrained
 from leakscope.models.storage import ModelConfig, load_config
 from leakscope.models.wordlevel import WordModel
-from leakscope.records.artifacts import digest_of_file
+from leakscope.records.artifacts import digest_of, digest_of_file
 from leakscope.records.blocklist import BlockList
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.run import Metrics
@@ -68,6 +69,7 @@ def report(
     else:
         subject = _subject(model, opened, name, how, block_list)
     path = model if isinstance(model, Path) else None
+    how = replace(how, chat=None)  # a public model reads plain text
     source = (
         None if public is None else public_source(public, path, opened, how=how, progress=progress)
     )
@@ -116,12 +118,13 @@ def report_snapshots(
         progress("snapshots", index, len(snapshots), snapshot.name)
         target = out / snapshot.name
         subject = _subject(snapshot, opened, None, how, block_list)
+        plain = replace(how, chat=None)  # a public model reads plain text
         alike = partial(judged_alike, public, model=snapshot)
         if not is_same_run(target, subject, opened, settings, alike):
             source = (
                 None
                 if public is None
-                else public_source(public, snapshot, opened, how=how, progress=progress)
+                else public_source(public, snapshot, opened, how=plain, progress=progress)
             )
             audit(
                 subject,
@@ -190,14 +193,18 @@ def _subject(
                 "A report behind a block list needs a word-level model; for Hugging Face "
                 "generation see leakscope.models.suppress."
             )
+        chat = chat_record(path, how, corpus)
+        digest = pretrained_digest(path, how.base) + how.dtype
         return Subject(
             name=name or path.resolve().stem,
-            digest=pretrained_digest(path, how.base) + how.dtype,
-            config=pretrained_config(path, how),
+            digest=digest if not chat else digest_of([digest, chat]),
+            config=pretrained_config(path, how) | chat,
             load=partial(load_reading, path, corpus.path, how),
             figures={"reasons": dict.fromkeys(_TRAINING, "--full-perplexity would measure it")},
             measured=False,
         )
+    if how.chat is not None:
+        raise LeakscopeError("A word-level model has no chat template; leave out --chat-template.")
     config = load_config(path)
     if config.lexicon_digest != corpus.manifest.lexicon_digest:
         raise LeakscopeError(

@@ -28,6 +28,9 @@ class Reading:
     """The model that an adapter belongs to, if it is not where the adapter says."""
     batch_tokens: int | None = None
     """Tokens that a causal model reads at a time at most; None: what suits the device."""
+    chat: str | None = None
+    """Whose message of its chat template each document is to a causal model: "assistant" or
+    "user"; None: documents are plain texts."""
 
 
 def load_reading(path: Path, corpus: Path, how: Reading) -> LanguageModel:
@@ -44,7 +47,9 @@ def load_reading(path: Path, corpus: Path, how: Reading) -> LanguageModel:
 def load_pretrained(path: Path, how: Reading) -> CausalModel:
     """Load a causal model from elsewhere; only an adapter takes the base."""
     base = how.base if _is_adapter(path) else None
-    return load_causal(path, _device(how.device), how.dtype, base, batch_tokens=how.batch_tokens)
+    device = _device(how.device)
+    loaded = load_causal(path, device, how.dtype, base, batch_tokens=how.batch_tokens)
+    return loaded if how.chat is None else loaded.chatting(how.chat)
 
 
 def check_base(path: Path, how: Reading) -> None:

@@ -28,7 +28,7 @@ class TokenProber:
         """Top k tokens and greedy continuation of at most `length` tokens."""
         model, tokenizer = self._model, self._model.tokenizer
         ids = tokenizer.ids(text)
-        typed = ids if tokenizer.start is None else ids[1:]
+        typed = ids[len(tokenizer.lead) :]
         first = model.after(ids)
         suggestions = [
             Suggestion(first.entries[i], math.exp(first.log_probs[i]), i < first.words)

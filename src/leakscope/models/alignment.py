@@ -76,6 +76,14 @@ def align(words: Sequence[Span], tokens: Sequence[Span], special: BoolArray) -> 
     return Alignment(first, np.where(special, first, np.maximum(stop, first)), len(words))
 
 
+def outside(tokens: Sequence[Span], inside: Span | None) -> BoolArray:
+    """[t] tokens that cover nothing of the characters `inside`; None: all is inside."""
+    begins, stops = _columns(tokens)
+    if inside is None:
+        return np.zeros(len(begins), np.bool_)
+    return (stops <= inside[0]) | (begins >= inside[1])
+
+
 def concatenate(parts: Sequence[Alignment]) -> Alignment:
     """One alignment of several documents, their tokens and words numbered through."""
     shifts = np.cumsum([0, *(part.words for part in parts)])

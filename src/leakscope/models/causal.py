@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from leakscope.corpus.lexicon import Lexicon
+from leakscope.models.chat import chat_of
 from leakscope.models.entries import Entries, entries_of
 from leakscope.models.exactness import StayDouble, causal_noise, in_float64
 from leakscope.models.heads import Head, LinearHead, PlainHead, slices
@@ -65,10 +66,15 @@ class CausalModel:
         """This model, reading documents without texts as the lexicon's words and single spaces."""
         return replace(self, tokenizer=replace(self.tokenizer, spelling=lexicon.words))
 
+    def chatting(self, role: str) -> "CausalModel":
+        """This model, reading every document as a message of its chat template."""
+        chat = chat_of(self.tokenizer.tokenizer, role)
+        return replace(self, tokenizer=replace(self.tokenizer, chat=chat))
+
     @property
     def predicts_first(self) -> bool:
-        """Whether the first token of a document can be correct: there is a mark before it."""
-        return self.tokenizer.start is not None
+        """Whether the first token of a document can be correct: a mark or a chat is before it."""
+        return bool(self.tokenizer.ids(""))
 
     @torch.inference_mode()
     def score(self, documents: Documents, *, top_k: int, every_probability: bool = False) -> Scores:

@@ -121,6 +121,15 @@ def _network(path: Path, dtype: torch.dtype) -> Any:
     return network
 
 
+def load_tokenizer(path: Path, base: Path | None = None) -> Any:
+    """The fast tokenizer that `load_causal` would take."""
+    _check_packages(path)
+    with _quiet():
+        if (path / ADAPTER).is_file():
+            path = path if (path / "tokenizer.json").is_file() else base_of(path, base)
+        return _tokenizer(path)
+
+
 def _tokenizer(path: Path) -> Any:
     from transformers import AutoTokenizer  # noqa: PLC0415
 

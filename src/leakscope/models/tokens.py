@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from leakscope.models.alignment import Alignment, Span, align, concatenate
+from leakscope.models.alignment import Alignment, Span, align, concatenate, outside
+from leakscope.models.chat import Chat
 from leakscope.models.texts import texts_of
 from leakscope.records.documents import BoolArray, Documents, LongArray
 
@@ -43,6 +44,8 @@ class WordTokenizer:
     tokenizer: Any
     spelling: Sequence[str] | None = None
     """The words by lexicon id, for documents without texts: they are joined by single spaces."""
+    chat: Chat | None = None
+    """The chat that every document is a message of; None: documents are plain texts."""
 
     @cached_property
     def start(self) -> int | None:
@@ -52,6 +55,11 @@ class WordTokenizer:
         begin, end = self.tokenizer.bos_token_id, self.tokenizer.eos_token_id
         found = begin if begin is not None else end
         return None if found is None else int(found)
+
+    @property
+    def lead(self) -> list[int]:
+        """The start token, where a text is read behind one: a chat brings its own."""
+        return [] if self.start is None or self.chat is not None else [self.start]
 
     @cached_property
     def unknown(self) -> int | None:
@@ -70,25 +78,36 @@ class WordTokenizer:
         return np.array(sorted(found - {self.unknown}), np.int64)
 
     def ids(self, text: str) -> list[int]:
-        """The tokens of a text, behind the start token if there is one."""
-        encoded = self._encode([text])["input_ids"][0]
-        return list(encoded) if self.start is None else [self.start, *encoded]
+        """The tokens of a text, behind the start token if there is one; in a chat, behind what
+        the template writes before it.
+        """
+        before = "" if self.chat is None else self.chat.head
+        return [*self.lead, *self._encode([before + text])["input_ids"][0]]
 
     def read(self, documents: Documents) -> Tokens:
         """All documents in tokens, aligned with their words."""
         texts, places = texts_of(documents, self.spelling)
+        insides: list[Span | None] = [None] * len(texts)
+        if self.chat is not None:
+            placed = [self.chat.place(text) for text in texts]
+            texts, insides = [each.text for each in placed], [each.inside for each in placed]
+            places = [
+                [(each.start + begin, each.start + end) for begin, end in words]
+                for each, words in zip(placed, places, strict=True)
+            ]
         encoded = self._encode(texts)
-        lead = [] if self.start is None else [self.start]
+        lead = self.lead
         streams: list[LongArray] = []
         labels: list[LongArray] = []
         parts: list[Alignment] = []
         never: list[BoolArray] = []
-        for words, found, offsets in zip(
-            places, encoded["input_ids"], encoded["offset_mapping"], strict=True
+        for words, inside, found, offsets in zip(
+            places, insides, encoded["input_ids"], encoded["offset_mapping"], strict=True
         ):
             ids = np.array(found, np.int64)
-            marks = np.isin(ids, self.special)
-            part = align(words, offsets, marks)
+            around = outside(offsets, inside)
+            marks = np.isin(ids, self.special) & ~around
+            part = align(words, offsets, marks | around)
             never.append(self._never(words, ids, offsets, marks, part))
             scored = slice(1 - len(lead), None)  # without a start token the first has no position
             streams.append(np.array([*lead, *found], np.int64))
@@ -115,7 +134,7 @@ class WordTokenizer:
     ) -> BoolArray:
         """[w] see `Tokens.never`, of one document."""
         bad = ids == (-1 if self.unknown is None else self.unknown)
-        if self.start is None:
+        if not self.lead:
             bad[:1] = True
         never = ~part.any_of(np.ones(len(ids), np.bool_)) | part.any_of(bad)
         if marks.any():  # words that the text of a special token covers
