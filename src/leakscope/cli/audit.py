@@ -20,8 +20,8 @@ def report(
         str,
         typer.Argument(
             help="A model directory, or one of its snapshots; or a Hugging Face causal model: its "
-            "directory, a PEFT adapter's, or a GGUF file; or the address of an OpenAI-compatible "
-            "endpoint, such as http://127.0.0.1:8000/v1."
+            "directory, a PEFT adapter's, a GGUF file, or its name on the hub (owner/model); or "
+            "the address of an OpenAI-compatible endpoint, such as http://127.0.0.1:8000/v1."
         ),
     ],
     corpus: Annotated[Path, typer.Argument(help="The corpus that it was trained on.")],

@@ -86,8 +86,8 @@ def probe(
     model: Annotated[
         Path,
         typer.Argument(
-            help="A model directory; or a Hugging Face causal model: its directory, a PEFT "
-            "adapter's, or a GGUF file."
+            help="A model directory; or a Hugging Face causal model: its "
+            "directory, a PEFT adapter's, a GGUF file, or its name on the hub (owner/model)."
         ),
     ],
     text: Annotated[

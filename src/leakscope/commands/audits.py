@@ -12,15 +12,18 @@ from leakscope.commands.opening import (
     Reading,
     check_base,
     load_reading,
+    located_reading,
     pretrained_config,
     pretrained_digest,
+    pretrained_name,
 )
-from leakscope.commands.publics import PublicChoice, judged_alike, public_source
+from leakscope.commands.publics import PublicChoice, judged_alike, located_choice, public_source
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
 from leakscope.leakage.audit import Subject, audit, is_same_run
 from leakscope.leakage.settings import ReportSettings
 from leakscope.models.blocked import BlockedModel
+from leakscope.models.hub import located
 from leakscope.models.interface import LanguageModel
 from leakscope.models.pretrained import is_pretrained
 from leakscope.models.storage import ModelConfig, load_config
@@ -55,7 +58,8 @@ def report(
     lowercase = bool(opened.manifest.settings["lowercase"])
     settings = _blocked(settings or ReportSettings(), block_list, public, lowercase=lowercase)
     how = replace(reading or Reading(), device=device, threads=max(1, threads // workers))
-    line = None
+    line, path = None, None
+    how, public = located_reading(how), located_choice(public)
     if isinstance(model, Served):
         check_served(
             model,
@@ -67,8 +71,8 @@ def report(
         line = Line(model, opened.path, out, progress)
         subject = served_subject(model, line, name)
     else:
-        subject = _subject(model, opened, name, how, block_list)
-    path = model if isinstance(model, Path) else None
+        path = located(model)
+        subject = _subject(path, opened, name, how, block_list)
     how = replace(how, chat=None)  # a public model reads plain text
     source = (
         None if public is None else public_source(public, path, opened, how=how, progress=progress)
@@ -114,6 +118,7 @@ def report_snapshots(
     lowercase = bool(opened.manifest.settings["lowercase"])
     settings = _blocked(settings or ReportSettings(), block_list, public, lowercase=lowercase)
     how = replace(reading or Reading(), device=device, threads=max(1, threads // workers))
+    public = located_choice(public)
     for index, snapshot in enumerate(snapshots):
         progress("snapshots", index, len(snapshots), snapshot.name)
         target = out / snapshot.name
@@ -196,7 +201,7 @@ def _subject(
         chat = chat_record(path, how, corpus)
         digest = pretrained_digest(path, how.base) + how.dtype
         return Subject(
-            name=name or path.resolve().stem,
+            name=name or pretrained_name(path),
             digest=digest if not chat else digest_of([digest, chat]),
             config=pretrained_config(path, how) | chat,
             load=partial(load_reading, path, corpus.path, how),

@@ -1,12 +1,13 @@
 """Open any model that a report can be made on: word-level ones, and causal ones from elsewhere."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from leakscope.corpus.store import Corpus
 from leakscope.models.causal import CausalModel
+from leakscope.models.hub import located, origin_of
 from leakscope.models.interface import LanguageModel
 from leakscope.models.pretrained import is_pretrained, load_causal
 from leakscope.models.storage import load_model
@@ -31,6 +32,11 @@ class Reading:
     chat: str | None = None
     """Whose message of its chat template each document is to a causal model: "assistant" or
     "user"; None: documents are plain texts."""
+
+
+def located_reading(how: Reading) -> Reading:
+    """The same, with the base found if it is a name of the hub's."""
+    return how if how.base is None else replace(how, base=located(how.base))
 
 
 def load_reading(path: Path, corpus: Path, how: Reading) -> LanguageModel:
@@ -78,6 +84,10 @@ def _listed(home: Path) -> set[Path]:
 def pretrained_config(path: Path, how: Reading) -> dict[str, Any]:
     """What a run says of a causal model, from its files alone."""
     found: dict[str, Any] = {"kind": "causal", "dtype": how.dtype}
+    if (origin := origin_of(path)) is not None:
+        found["hub"] = origin
+    if how.base is not None and (origin := origin_of(how.base)) is not None:
+        found["base_hub"] = origin
     if path.is_file():
         return found | {"architecture": {"kind": "gguf"}}
     adapter = path / "adapter_config.json"
@@ -91,6 +101,12 @@ def pretrained_config(path: Path, how: Reading) -> dict[str, Any]:
         if theirs in known
     }  # fmt: skip
     return found | {"architecture": {"kind": known["model_type"], **shape}}
+
+
+def pretrained_name(path: Path) -> str:
+    """What a causal model is called in tables: cached ones lie in folders named by hashes."""
+    origin = origin_of(path)
+    return path.resolve().stem if origin is None else origin["name"].split("/")[1]
 
 
 def _device(name: str) -> str:

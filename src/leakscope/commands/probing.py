@@ -7,11 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from leakscope.commands.opening import Reading, check_base
+from leakscope.commands.opening import Reading, check_base, located_reading
 from leakscope.commands.probes import Probe, Prober, Suggestion
 from leakscope.commands.tokenprobing import TokenProber
 from leakscope.corpus.words import words
 from leakscope.models.blocked import BlockedModel
+from leakscope.models.hub import located
 from leakscope.models.interface import Distribution
 from leakscope.models.pretrained import is_pretrained
 from leakscope.models.storage import load_config, load_model
@@ -101,7 +102,7 @@ def open_prober(
     """A model that can be asked again and again: word-level, behind a block list if there is one,
     or from elsewhere, loaded as `reading` says.
     """
-    how = reading or Reading()
+    model, how = located(model), located_reading(reading or Reading())
     check_base(model, how)
     if not is_pretrained(model):
         return WordProber(model, block_list)

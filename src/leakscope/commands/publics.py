@@ -1,7 +1,7 @@
 """Public models: given, retrained without the owners of unique sequences, or cross-fitted."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from leakscope.commands.opening import Reading, load_reading, pretrained_digest
+from leakscope.commands.opening import Reading, load_reading, pretrained_digest, pretrained_name
 from leakscope.commands.unseen import prove_unseen, seen_warnings, weights_digest
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress
 from leakscope.leakage.public import Public, PublicSource
 from leakscope.models.byuser import ByUser
+from leakscope.models.hub import located, origin_of
 from leakscope.models.interface import LanguageModel
 from leakscope.models.pretrained import is_pretrained
 from leakscope.models.storage import load_config, users_digest
@@ -69,6 +70,11 @@ class PublicChoice:
         if self.what in (RETRAIN, CROSSFIT):
             return self.what
         return CROSSFIT if (Path(self.what) / "folds.json").exists() else "given"
+
+
+def located_choice(choice: PublicChoice | None) -> PublicChoice | None:
+    """The same, with a given model found if it is a name of the hub's."""
+    return choice if choice is None else replace(choice, what=str(located(Path(choice.what))))
 
 
 def public_source(
@@ -298,12 +304,13 @@ def _given(
 
 def _pretrained(path: Path, corpus: Corpus, how: Reading, owners: IntArray) -> Public:
     """A causal model from elsewhere: whom it has seen, nobody can tell from its files."""
+    origin = origin_of(path)
     return Public(
         kind="given",
-        name=path.resolve().name,
+        name=pretrained_name(path),
         digests=(pretrained_digest(path, None),),
         load=partial(load_reading, path, corpus.path, how),
-        details={"owners_judged": len(owners)},
+        details={"owners_judged": len(owners)} | ({"hub": origin} if origin else {}),
     )
 
 
