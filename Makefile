@@ -4,7 +4,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 BIN := .venv/bin
 
-.PHONY: setup demo test lint browser test-browser test-presidio bench bench-100m clean
+.PHONY: setup demo test lint browser test-browser test-presidio test-stories bench bench-100m clean
 
 setup: .venv/ready
 
@@ -25,7 +25,7 @@ lint: setup
 
 # One torch thread for each of the two test processes, so that they do not fight over the cores.
 test: lint
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m "not slow and not presidio" --ignore=tests/browser
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m "not slow and not presidio and not stories" --ignore=tests/browser
 
 browser: setup
 	$(BIN)/pip install --quiet --editable '.[dev,browser]'
@@ -38,6 +38,10 @@ test-browser: browser
 test-presidio: setup
 	$(BIN)/pip install --quiet --editable '.[dev,presidio]'
 	$(BIN)/pytest -m presidio tests/corpus
+
+# A real model: LEAKSCOPE_STORIES260K names a directory of stories260K in Hugging Face format.
+test-stories: setup
+	$(BIN)/pytest -m stories tests/commands/test_stories.py
 
 # Ratios measured in one run, with their bars; benchmarks/results/bench.json has them too.
 bench: setup
