@@ -8,10 +8,10 @@ nothing precedes) counts as certain where every log-probability is asked for, so
 surprise is larger; it is never correct.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -24,17 +24,17 @@ from leakscope.models.exactness import StayDouble, causal_noise, in_float64
 from leakscope.models.heads import Head, LinearHead, PlainHead, slices
 from leakscope.models.interface import Distribution
 from leakscope.models.inwords import decisive, doubtful, in_words
+from leakscope.models.reader import Padding, Reader
 from leakscope.models.room import Room
 from leakscope.models.sheet import Sheet
 from leakscope.models.soundness import sound_head
 from leakscope.models.tokens import Tokens, WordTokenizer
-from leakscope.models.windows import Window, first_input, windows
+from leakscope.models.windows import first_input
 from leakscope.records.documents import BoolArray, Documents, FloatArray, LongArray, Scores
 from leakscope.records.errors import LeakscopeError
 
 CPU_BATCH_TOKENS, GPU_BATCH_TOKENS = 2048, 16_384
 SETTLE_PARAMETERS = 50_000_000
-Padding = Literal["left", "right"]
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class CausalModel:
                 near = np.flatnonzero(sheet.near_tie[places])
                 self._decide(sheet, places[near], states[self._tensor(near)])
 
-        self._each(tokens, asked, rank)
+        self._reader.each(tokens, asked, rank)
         doubts = doubtful(tokens, sheet)
         if self._settles and sheet.near_tie.any():
             self.precise._settle(tokens, sheet)
@@ -117,7 +117,7 @@ class CausalModel:
                 logs = logits.gather(1, labels[rows]).squeeze(1) - torch.logsumexp(logits, 1)
                 found[places[rows]] = logs.cpu().numpy()
 
-        self._each(tokens, mine, look_up)
+        self._reader.each(tokens, mine, look_up)
         return tokens.alignment.sums_of(found)[wanted].astype(np.float32)
 
     def next(self, prefix: Sequence[str]) -> Distribution:
@@ -156,10 +156,11 @@ class CausalModel:
         return parameters_of(self.network) <= self.settle_parameters
 
     @cached_property
-    def _room(self) -> Room:
+    def _reader(self) -> Reader:
         usual = CPU_BATCH_TOKENS if self.head.device.type == "cpu" else GPU_BATCH_TOKENS
         asked = usual if self.batch_tokens is None else self.batch_tokens
-        return Room(min(asked, self.head.most_tokens or asked))
+        room = Room(min(asked, self.head.most_tokens or asked))
+        return Reader(self.head, self.context, self.padding, room)
 
     def _read(self, documents: Documents) -> Tokens:
         tokens = self.tokenizer.read(documents)
@@ -173,54 +174,10 @@ class CausalModel:
                 "the model was trained with."
             )
 
-    def _each(
-        self, tokens: Tokens, asked: BoolArray, work: Callable[[LongArray, Tensor], None]
-    ) -> None:
-        """Call `work` with (positions [m], the states [m, s] that predict them), batch by batch,
-        until it has had every position that is `asked` [p]; some twice if memory ran out.
-        Windows are read up to the last of these.
-        """
-        lengths = np.diff(tokens.offsets).tolist()
-        due = [
-            cut
-            for index, length in enumerate(lengths)
-            for window in windows(index, length, self.context)
-            if (cut := _up_to_last(window, tokens, asked)) is not None
-        ]
-
-        def read(batch: list[Window]) -> None:
-            places, states = self._run(tokens, batch)
-            rows, columns = np.nonzero(places >= 0)
-            kept = asked[places[rows, columns]]
-            rows, columns = rows[kept], columns[kept]
-            work(places[rows, columns], states[self._tensor(rows), self._tensor(columns)])
-
-        self._room.each(due, read)
-
-    def _run(self, tokens: Tokens, batch: list[Window]) -> tuple[LongArray, Tensor]:
-        """(the position that each column predicts, or -1, [b, t]; states [b, t, s])."""
-        width = max(window.stop - window.first for window in batch)
-        inputs = np.zeros((len(batch), width), np.int64)
-        mask = np.zeros((len(batch), width), np.int64)
-        places = np.full((len(batch), width), -1, np.int64)
-        for row, (document, first, start, stop) in enumerate(batch):
-            begin = width - (stop - first) if self.padding == "left" else 0
-            here = slice(begin, begin + stop - first)
-            origin = int(tokens.starts[document])
-            inputs[row, here] = tokens.stream[origin + first : origin + stop]
-            mask[row, here] = 1
-            offset = int(tokens.offsets[document])
-            places[row, begin + start - first : begin + stop - first] = np.arange(
-                offset + start, offset + stop
-            )
-        positions = np.maximum(mask.cumsum(1) - 1, 0)
-        states = self.head.states(self._tensor(inputs), self._tensor(mask), self._tensor(positions))
-        return places, states
-
     def _settle(self, tokens: Tokens, sheet: Sheet) -> None:
         """Decide the near ties again; self is the float64 model."""
         with StayDouble():
-            self._each(tokens, sheet.near_tie.copy(), partial(self._decide, sheet))
+            self._reader.each(tokens, sheet.near_tie.copy(), partial(self._decide, sheet))
 
     def _decide(self, sheet: Sheet, places: LongArray, states: Tensor) -> None:
         if len(places):
@@ -283,9 +240,3 @@ def twin(head: Head, network: Any) -> Head:
     if isinstance(head, LinearHead):
         return LinearHead.of(network)
     return PlainHead(network, head.vocabulary)
-
-
-def _up_to_last(window: Window, tokens: Tokens, asked: BoolArray) -> Window | None:
-    begin = int(tokens.offsets[window.document])
-    found = np.flatnonzero(asked[begin + window.start : begin + window.stop])
-    return window._replace(stop=window.start + int(found[-1]) + 1) if len(found) else None

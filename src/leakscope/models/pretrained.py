@@ -14,7 +14,8 @@ from typing import Any
 import torch
 
 from leakscope.models.adapters import ADAPTER, adapted, base_of
-from leakscope.models.causal import CausalModel, Padding, causal_model
+from leakscope.models.causal import CausalModel, causal_model
+from leakscope.models.reader import Padding
 from leakscope.models.soundness import check_finite
 from leakscope.models.storage import choose_device
 from leakscope.records.errors import LeakscopeError
