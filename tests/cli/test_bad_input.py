@@ -279,3 +279,24 @@ def test_ctrl_c_is_no_traceback_and_training_resumes(trained, tmp_path, leakscop
     assert "Traceback" not in said and "Interrupted" in said
     changed = leakscope("train", tmp_path / "c", *options[:-1], "4", "--out", tmp_path / "long")
     assert changed.code == 2 and "other settings" in changed.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["http://127.0.0.1:9/v1", "--attempts", "1"], "does not answer"),
+        (["http://127.0.0.1:9/v1", "--workers", "2"], "--concurrency"),
+        (["http://127.0.0.1:9/v1", "--snapshots"], "no snapshots"),
+        (["http://127.0.0.1:9/v1", "--public", "retrain"], "is not known here"),
+        (["http://127.0.0.1:9/v1", "--text-only", "--top-k", "3"], "top-k is 1"),
+        (["http://127.0.0.1:9/v1", "--extra-body", "[1"], "JSON object"),
+        (["http://127.0.0.1:9/v1", "--max-requests", "0"], "at least 1"),
+        (["http://u:hidden@127.0.0.1:9/v1"], "no user, password"),
+        (["model", "--text-only"], "not the address of an endpoint"),
+    ],
+)
+def test_endpoints_that_cannot_be_asked(fails, make_corpus, tmp_path, arguments, says):
+    corpus = make_corpus([("ann", "the cat sat on the mat"), ("bob", "the dog sat")])
+    model, *more = arguments
+    said = fails("report", model, corpus.path, "--out", tmp_path / "r", *more)
+    assert says in said and "hidden" not in said
