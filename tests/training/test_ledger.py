@@ -26,7 +26,8 @@ from pathlib import Path
 from leakscope.training.ledger import Terms, open_ledger
 
 out = Path(sys.argv[1])
-checkpoint, begun = out / "checkpoint", os.open(out / "begun", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+checkpoint = out / "checkpoint"
+begun = os.open(out / "begun", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 done = int(checkpoint.read_text()) if checkpoint.exists() else 0
 ledger = open_ledger(out, Terms("user", 100, 0.1, 1.0, 0.5, 200, insecure=False), done)
 for step in range(done, 100_000):

@@ -70,10 +70,10 @@ def test_the_systems_noise_is_never_the_same_twice():
 
 def test_the_systems_noise_does_not_depend_on_any_seed():
     torch.manual_seed(0)
-    np.random.seed(0)  # noqa: NPY002
+    np.random.seed(0)
     one = drawn(SystemNoise(), 100)
     torch.manual_seed(0)
-    np.random.seed(0)  # noqa: NPY002
+    np.random.seed(0)
     assert not torch.equal(one, drawn(SystemNoise(), 100))
 
 

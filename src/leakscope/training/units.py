@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -24,7 +25,7 @@ class Units:
     sizes: LongArray
     """[p] predictions of each piece."""
     keys: Unsigned
-    """[n] a number made of the unit's own words alone, whatever else is in the corpus."""
+    """[n] a number made of the unit's own words alone, by their ids in the lexicon."""
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -63,7 +64,7 @@ def _scrambled(value: Unsigned) -> Unsigned:
 def _keys(documents: Documents, bounds: LongArray) -> Unsigned:
     """A digest of each unit's words and of how they are cut into documents."""
     keys = np.empty(len(bounds) - 1, np.uint64)
-    for i, (start, stop) in enumerate(zip(bounds[:-1], bounds[1:], strict=True)):
+    for i, (start, stop) in enumerate(pairwise(bounds)):
         offsets = documents.offsets[start : stop + 1]
         digest = hashlib.blake2b((offsets - offsets[0]).tobytes(), digest_size=8)
         digest.update(documents.ids[offsets[0] : offsets[-1]].tobytes())

@@ -1,0 +1,149 @@
+"""A private training as it will be run: rate, noise, delta, and where its snapshots fall."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from leakscope.records.errors import LeakscopeError
+from leakscope.records.privacy import GaussianValue, PrivacyRecord, SpentSteps
+from leakscope.training.accounting import (
+    accountant_name,
+    check_delta,
+    default_delta,
+    spent,
+    steps_at,
+)
+from leakscope.training.calibration import calibrate
+from leakscope.training.gaussian import UNDER_REPORTS, epsilon_of, mu_of
+from leakscope.training.ledger import Terms
+from leakscope.training.phases import Phase
+from leakscope.training.privacy import PrivacySettings
+from leakscope.training.units import Unit
+
+
+@dataclass(frozen=True)
+class PrivacyPlan:
+    """Settings made definite for a training text with so many units."""
+
+    unit: Unit
+    units: int
+    rate: float
+    words_per_user: int
+    clip: float
+    noise_multiplier: float
+    delta: float
+    target_epsilon: float | None
+    snapshot_at_epsilon: tuple[float, ...]
+    insecure: bool
+
+    @property
+    def denominator(self) -> float:
+        """What the noisy sum of a step is divided by: the expected number of units, a figure of
+        the settings and never of a draw.
+        """
+        return self.rate * self.units
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of the noise on each value of the clipped sum, before division."""
+        return self.noise_multiplier * self.clip
+
+    @property
+    def terms(self) -> Terms:
+        """What the ledger holds a resumed training to."""
+        return Terms(
+            self.unit,
+            self.units,
+            self.rate,
+            self.noise_multiplier,
+            self.clip,
+            self.words_per_user,
+            self.insecure,
+        )
+
+    def steps_left(self, epsilon: float, before: Sequence[Phase], limit: int) -> int:
+        """How many more steps after `before` stay within an epsilon, at most `limit`."""
+        return steps_at(
+            epsilon, self.noise_multiplier, self.rate, self.delta, before=before, limit=limit
+        )
+
+    def snapshots(self, before: Sequence[Phase], limit: int) -> dict[int, float]:
+        """After how many more steps a snapshot is due, and for which epsilon. Epsilons that are
+        passed already, or not reached within `limit` steps, have none.
+        """
+        due: dict[int, float] = {}
+        for epsilon in self.snapshot_at_epsilon:
+            steps = self.steps_left(epsilon, before, limit + 1)
+            if 0 < steps <= limit:
+                due[steps] = epsilon
+        return due
+
+    def record(
+        self, phases: Sequence[Phase], steps_in_weights: int, caveats: Sequence[str]
+    ) -> PrivacyRecord:
+        """What goes into the model's config when `phases` have been spent."""
+        bound = spent(phases, self.delta)
+        steps = sum(phase.steps for phase in phases)
+        return PrivacyRecord(
+            epsilon=bound.epsilon,
+            reason=bound.reason,
+            delta=self.delta,
+            unit=self.unit,
+            accountant=accountant_name(self.unit),
+            noise_multiplier=self.noise_multiplier,
+            clip=self.clip,
+            rate=self.rate,
+            expected_units=self.denominator,
+            words_per_user=self.words_per_user,
+            units=self.units,
+            steps=steps,
+            lost_steps=steps - steps_in_weights,
+            phases=[
+                SpentSteps(
+                    noise_multiplier=phase.noise_multiplier, rate=phase.rate, steps=phase.steps
+                )
+                for phase in phases
+            ],
+            gaussian=_gaussian(phases, self.delta),
+            insecure_seed=self.insecure,
+            caveats=list(caveats),
+        )
+
+
+def plan_of(settings: PrivacySettings, units: int, steps: int) -> PrivacyPlan:
+    """Make settings definite for a training of `steps` steps on a text of `units` units; noise
+    is calibrated here, where an epsilon is the target.
+    """
+    delta = default_delta(units) if settings.delta is None else settings.delta
+    check_delta(delta)
+    rate = settings.rate
+    if rate is None:
+        expected = settings.users_per_step or 0.0
+        if expected > units:
+            raise LeakscopeError(
+                f"There are only {units} {settings.unit}s, so no more can be expected in a step."
+            )
+        rate = expected / units
+    noise = settings.noise_multiplier
+    if noise is None:
+        noise = calibrate(settings.target_epsilon or 0.0, delta, rate, steps)
+    return PrivacyPlan(
+        unit=settings.unit,
+        units=units,
+        rate=rate,
+        words_per_user=settings.words_per_user,
+        clip=settings.clip,
+        noise_multiplier=noise,
+        delta=delta,
+        target_epsilon=settings.target_epsilon,
+        snapshot_at_epsilon=settings.snapshot_at_epsilon,
+        insecure=settings.insecure_seed is not None,
+    )
+
+
+def _gaussian(phases: Sequence[Phase], delta: float) -> GaussianValue | None:
+    mu = mu_of(phases)
+    value = epsilon_of(mu, delta)
+    if math.isinf(value):
+        return None
+    return GaussianValue(mu=mu, epsilon=value, note=UNDER_REPORTS)

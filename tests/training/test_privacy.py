@@ -1,0 +1,149 @@
+"""Settings of private training, the plan made of them, and the record it leaves."""
+
+import math
+import subprocess
+import sys
+
+import pytest
+
+from leakscope.records.artifacts import read_json, write_json
+from leakscope.records.errors import LeakscopeError
+from leakscope.records.privacy import PrivacyRecord
+from leakscope.training.accounting import default_delta, epsilon
+from leakscope.training.caveats import INSECURE, VOCABULARY, caveats_of
+from leakscope.training.phases import Phase
+from leakscope.training.plan import plan_of
+from leakscope.training.privacy import PrivacySettings
+
+GIVEN = {"rate": 0.02, "noise_multiplier": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"unit": "word"}, "user or document"),
+        ({"users_per_step": 3.0}, "either the users per step or"),
+        ({"rate": None}, "either the users per step or"),
+        ({"rate": 0.0}, "rate"),
+        ({"rate": 1.5}, "rate"),
+        ({"rate": math.nan}, "rate"),
+        ({"rate": None, "users_per_step": -1.0}, "users per step"),
+        ({"words_per_user": 0}, "words per user"),
+        ({"clip": 0.0}, "clip"),
+        ({"clip": math.inf}, "clip"),
+        ({"noise_multiplier": 0.0}, "noise multiplier"),
+        ({"noise_multiplier": math.inf}, "noise multiplier"),
+        ({"noise_multiplier": None}, "either the noise multiplier or"),
+        ({"target_epsilon": 3.0}, "either the noise multiplier or"),
+        ({"noise_multiplier": None, "target_epsilon": -1.0}, "target epsilon"),
+        ({"delta": 0.0}, "Delta"),
+        ({"delta": 1.0}, "Delta"),
+        ({"snapshot_at_epsilon": (3.0, 3.0)}, "increase"),
+        ({"snapshot_at_epsilon": (5.0, 3.0)}, "increase"),
+        ({"snapshot_at_epsilon": (0.0,)}, "snapshot"),
+        (
+            {"noise_multiplier": None, "target_epsilon": 4.0, "snapshot_at_epsilon": (3.0, 5.0)},
+            "than the target",
+        ),
+        ({"insecure_seed": -1}, "seed"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(changes, said):
+    with pytest.raises(LeakscopeError, match=said):
+        PrivacySettings(**(GIVEN | changes))
+
+
+def test_a_plan_has_the_rate_of_the_expected_users_and_a_delta_of_their_number():
+    plan = plan_of(PrivacySettings(users_per_step=64, noise_multiplier=1.1, clip=0.5), 3200, 100)
+    assert plan.rate == 0.02
+    assert plan.denominator == pytest.approx(64)
+    assert plan.deviation == pytest.approx(0.55)
+    assert plan.delta == default_delta(3200) <= 3200**-1.1
+    assert not plan.insecure
+
+
+def test_the_denominator_is_expected_and_not_rounded():
+    plan = plan_of(PrivacySettings(rate=0.015, noise_multiplier=1.0), 321, 10)
+    assert plan.denominator == 0.015 * 321
+
+
+def test_a_target_epsilon_is_met_and_not_passed():
+    settings = PrivacySettings(rate=0.02, target_epsilon=4.0, delta=1e-5)
+    plan = plan_of(settings, 5000, 1000)
+    assert 0.99 * 4 < epsilon(plan.noise_multiplier, 0.02, 1000, 1e-5) <= 4
+    assert 1000 <= plan.steps_left(4.0, (), 5000) < 1030
+
+
+def test_more_users_than_there_are_cannot_be_expected():
+    with pytest.raises(LeakscopeError, match="only 10 users"):
+        plan_of(PrivacySettings(users_per_step=11, noise_multiplier=1.0), 10, 5)
+
+
+def test_snapshots_fall_on_the_last_step_within_their_epsilon():
+    settings = PrivacySettings(**GIVEN, delta=1e-5, snapshot_at_epsilon=(0.01, 1.5, 3.0, 50.0))
+    plan = plan_of(settings, 5000, 1000)
+    due = plan.snapshots((), 1000)
+    assert list(due.values()) == [1.5, 3.0]  # the first is passed at once, the last not reached
+    for steps, wanted in due.items():
+        assert epsilon(1.0, 0.02, steps, 1e-5) <= wanted < epsilon(1.0, 0.02, steps + 1, 1e-5)
+    first = next(iter(due))
+    later = plan.snapshots([Phase(1.0, 0.02, first + 10)], 1000)
+    assert list(later.values()) == [3.0]  # after a resume, counted from there
+
+
+def test_a_record_counts_lost_steps_and_survives_the_disk(tmp_path):
+    plan = plan_of(PrivacySettings(**GIVEN, delta=1e-5, insecure_seed=3), 5000, 100)
+    caveats = caveats_of(
+        "user", 5000, 1e-5, insecure=True, warm_started=False, public_vocabulary=False
+    )
+    record = plan.record([Phase(1.0, 0.02, 120)], 100, caveats)
+    assert record.steps == 120
+    assert record.lost_steps == 20
+    assert record.epsilon == epsilon(1.0, 0.02, 120, 1e-5)
+    assert record.gaussian.epsilon < record.epsilon
+    assert "under-reports" in record.gaussian.note
+    assert record.accountant == "PLD (dp-accounting 0.6.0), add/remove one user"
+    assert record.insecure_seed
+    assert record.caveats[0] == INSECURE
+    write_json(tmp_path / "record.json", record)
+    assert read_json(tmp_path / "record.json", PrivacyRecord, "a record") == record
+
+
+def test_a_record_without_epsilon_says_why(tmp_path):
+    plan = plan_of(PrivacySettings(**GIVEN), 5000, 100)
+    record = plan.record([Phase(0.0, 0.02, 1), Phase(1.0, 0.02, 5)], 6, [])
+    assert record.epsilon is None
+    assert record.gaussian is None
+    assert "without noise" in record.reason
+    write_json(tmp_path / "record.json", record)  # no infinity in it
+
+
+def test_nothing_spent_is_epsilon_zero():
+    assert plan_of(PrivacySettings(**GIVEN), 5000, 100).record([], 0, []).epsilon == 0
+
+
+def test_caveats_say_what_applies():
+    some = {"insecure": False, "warm_started": False, "public_vocabulary": False}
+    plain = caveats_of("user", 1000, 1e-6, **some)
+    assert VOCABULARY in plain
+    assert INSECURE not in plain
+    assert VOCABULARY not in caveats_of("user", 1000, 1e-6, **some | {"public_vocabulary": True})
+    many = caveats_of("user", 1000, 1e-6, **some, vocabulary_users=5)
+    assert any("fewer than 5 users" in caveat for caveat in many)
+    assert any("many documents" in caveat for caveat in caveats_of("document", 1000, 1e-6, **some))
+    assert any("Delta is above" in caveat for caveat in caveats_of("user", 1000, 0.01, **some))
+    started = caveats_of("user", 1000, 1e-6, **some | {"warm_started": True})
+    assert len(started) == len(plain) + 1
+    for caveat in (*plain, *many, *started):
+        assert caveat.endswith(".")
+        assert "{" not in caveat
+
+
+def test_settings_and_sampling_do_not_wait_for_the_accountant():
+    """It takes seconds to import, and only a private training needs it."""
+    code = (
+        "import sys; import leakscope.training.loop, leakscope.training.privacy, "
+        "leakscope.training.sampling, leakscope.training.ledger, leakscope.training.noise, "
+        "leakscope.records.privacy; sys.exit('dp_accounting' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
