@@ -16,7 +16,7 @@ from leakscope.records.errors import LeakscopeError
 from leakscope.training.ledger import NAME, Terms, open_ledger, read_phases
 from leakscope.training.phases import Phase
 
-TERMS = Terms("user", 100, 0.1, 1.0, 0.5, 200, insecure=False)
+TERMS = Terms("abc", "user", 100, 0.1, 1.0, 0.5, 200, insecure=False)
 
 # A training in miniature: it notes in a file of its own, before anything else, that a step begins
 # to add noise, and saves a checkpoint now and then. Killed, it goes on from the checkpoint.
@@ -29,7 +29,7 @@ out = Path(sys.argv[1])
 checkpoint = out / "checkpoint"
 begun = os.open(out / "begun", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 done = int(checkpoint.read_text()) if checkpoint.exists() else 0
-ledger = open_ledger(out, Terms("user", 100, 0.1, 1.0, 0.5, 200, insecure=False), done)
+ledger = open_ledger(out, Terms("abc", "user", 100, 0.1, 1.0, 0.5, 200, insecure=False), done)
 for step in range(done, 100_000):
     ledger.begin_step(step)
     os.write(begun, b"x")  # here the noise is added
@@ -126,6 +126,7 @@ def test_a_ledger_torn_in_its_first_line_has_no_steps(tmp_path):
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
+        ("text", "abd", "text"),
         ("clip", 1.0, "clip"),
         ("noise_multiplier", 0.5, "noise multiplier"),
         ("rate", 0.2, "rate"),

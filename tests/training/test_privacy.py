@@ -11,6 +11,7 @@ from leakscope.records.errors import LeakscopeError
 from leakscope.records.privacy import PrivacyRecord
 from leakscope.training.accounting import default_delta, epsilon
 from leakscope.training.caveats import INSECURE, VOCABULARY, caveats_of
+from leakscope.training.ledger import Terms
 from leakscope.training.phases import Phase
 from leakscope.training.plan import plan_of
 from leakscope.training.privacy import PrivacySettings
@@ -60,6 +61,7 @@ def test_a_plan_has_the_rate_of_the_expected_users_and_a_delta_of_their_number()
     assert plan.deviation == pytest.approx(0.55)
     assert plan.delta == default_delta(3200) <= 3200**-1.1
     assert not plan.insecure
+    assert plan.terms("abc") == Terms("abc", "user", 3200, 0.02, 1.1, 0.5, 500, insecure=False)
 
 
 def test_the_denominator_is_expected_and_not_rounded():

@@ -26,6 +26,8 @@ FORMAT = 1
 class Terms:
     """What must stay the same from step to step for its noise to be worth what is accounted."""
 
+    text: str
+    """Digest of what is trained on."""
     unit: Unit
     units: int
     """Users (or documents) of the training text."""

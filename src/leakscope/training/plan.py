@@ -48,10 +48,10 @@ class PrivacyPlan:
         """Standard deviation of the noise on each value of the clipped sum, before division."""
         return self.noise_multiplier * self.clip
 
-    @property
-    def terms(self) -> Terms:
-        """What the ledger holds a resumed training to."""
+    def terms(self, text: str) -> Terms:
+        """What the ledger holds a resumed training to; `text`: digest of what is trained on."""
         return Terms(
+            text,
             self.unit,
             self.units,
             self.rate,
