@@ -1,6 +1,8 @@
 """Noise has the deviation that was asked for, is never the same twice, and cannot be predicted."""
 
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -55,11 +57,18 @@ def test_steps_parameters_and_values_are_independent(source):
         (first, second.view(-1)),
         (first, later),
         (first[1:], first[:-1]),
-        (first[: count // 2], first[count // 2 :]),  # the two normals of a pair
-        (first[: count // 2] ** 2, first[count // 2 :] ** 2),
+        (first[: count // 2], first[count // 2 :]),
     ]:
         assert abs(float(torch.corrcoef(torch.stack([one, other]))[0, 1])) < 1.5 * bound
         assert not torch.equal(one, other)
+
+
+def test_the_two_normals_of_a_pair_are_independent():
+    count = 200_000
+    one, other = system_normals(2 * count).view(2, count)
+    for change in (torch.clone, torch.abs, torch.square):
+        both = torch.stack([change(one), change(other)])
+        assert abs(float(torch.corrcoef(both)[0, 1])) < 7 / math.sqrt(count)
 
 
 def test_the_systems_noise_is_never_the_same_twice():
@@ -75,6 +84,24 @@ def test_the_systems_noise_does_not_depend_on_any_seed():
     torch.manual_seed(0)
     np.random.seed(0)
     assert not torch.equal(one, drawn(SystemNoise(), 100))
+
+
+FORKED = """
+import os, sys
+from leakscope.training.noise import system_normals
+system_normals(2)
+if os.fork() == 0:
+    print(float(system_normals(1)[0]), flush=True)
+    os._exit(0)
+os.wait()
+print(float(system_normals(1)[0]), flush=True)
+"""
+
+
+def test_a_forked_process_has_noise_of_its_own():
+    run = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, check=True)
+    child, parent = run.stdout.split()
+    assert child != parent
 
 
 def test_a_seed_and_a_step_give_the_same_noise_again():
