@@ -4,17 +4,23 @@ import math
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+import torch
 
 from leakscope.records.artifacts import read_json, write_json
+from leakscope.records.documents import Documents
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.privacy import PrivacyRecord
 from leakscope.training.accounting import default_delta, epsilon
 from leakscope.training.caveats import INSECURE, VOCABULARY, caveats_of
-from leakscope.training.ledger import Terms
+from leakscope.training.ledger import Terms, open_ledger
+from leakscope.training.noise import noise_source
 from leakscope.training.phases import Phase
 from leakscope.training.plan import plan_of
 from leakscope.training.privacy import PrivacySettings
+from leakscope.training.sampling import PoissonSampler, user_source
+from leakscope.training.units import units_of
 
 GIVEN = {"rate": 0.02, "noise_multiplier": 1.0}
 
@@ -149,3 +155,38 @@ def test_settings_and_sampling_do_not_wait_for_the_accountant():
         "leakscope.records.privacy; sys.exit('dp_accounting' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_without_the_extra_it_says_how_to_get_it():
+    code = (
+        "import sys; sys.modules['dp_accounting'] = None\n"
+        "from leakscope.records.errors import LeakscopeError\n"
+        "try:\n    import leakscope.training.plan\n"
+        "except LeakscopeError as error:\n    print(error)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "pip install 'leakscope[dp]'" in run.stdout
+
+
+def test_a_step_without_users_adds_noise_and_is_counted(tmp_path):
+    """The parts as a training calls them, step by step, with a gradient of ones for each user."""
+    documents = Documents.of([(user, [1, 2, 3]) for user in range(20)])
+    units = units_of(documents, 8, "user")
+    plan = plan_of(PrivacySettings(users_per_step=1, noise_multiplier=2.0, clip=0.1), 20, 60)
+    sampler = PoissonSampler(
+        units, plan.rate, plan.words_per_user, seed=0, source=user_source(None)
+    )
+    noise, ledger = noise_source(None), open_ledger(tmp_path, plan.terms("abc"), 0)
+    empty = []
+    for step in range(60):
+        drawn = sampler.draw(step)
+        total = torch.full((5000,), len(drawn) * plan.clip / math.sqrt(5000))
+        ledger.begin_step(step)
+        noise.add_([total], plan.deviation, step)
+        gradient = total / plan.denominator
+        if not len(drawn):
+            empty.append(float(gradient.std()))
+    ledger.close()
+    assert 5 < len(empty) < 45  # of 60, 0.95^20 = 36% are expected
+    assert np.mean(empty) == pytest.approx(2.0 * 0.1 / 1, rel=0.02)
+    assert plan.record(ledger.phases, 60, []).epsilon == epsilon(2.0, 0.05, 60, plan.delta)
