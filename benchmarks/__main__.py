@@ -1,17 +1,18 @@
-"""`python -m benchmarks [scoring counting training scaling public reporting hundred secrets]`."""
+"""`python -m benchmarks [group ...]`: all but those that run only when asked, or the named ones."""
 
 import sys
 from pathlib import Path
 
 import torch
 
-from benchmarks import counting, reporting, scaling, scoring, secrets, training
+from benchmarks import counting, private, reporting, scaling, scoring, secrets, training
 from benchmarks.lines import Line, save, show
 
 GROUPS = {
     "scoring": scoring.lines,
     "counting": counting.lines,
     "training": training.lines,
+    "private": private.lines,
     "scaling": scaling.lines,
     "public": reporting.public_lines,
     "reporting": reporting.lines,

@@ -1,0 +1,84 @@
+"""`Clipper`: the sum over users of their clipped gradients, exact, at about the price of one plain
+gradient of the same text.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from leakscope.models.networks import Network
+from leakscope.records.documents import LongArray
+from leakscope.records.errors import LeakscopeError
+from leakscope.training.batches import Batch
+from leakscope.training.clipping.factors import Weighting
+from leakscope.training.clipping.ghost import add_ghost, groups, supports
+from leakscope.training.clipping.microbatch import add_microbatch
+from leakscope.training.clipping.output import Workspace
+from leakscope.training.clipping.text import by_user
+
+Method = Literal["auto", "microbatch", "ghost"]
+METHODS: tuple[Method, ...] = ("auto", "microbatch", "ghost")
+MEMORY = 512 * 2**20
+
+
+@dataclass(frozen=True)
+class Clipped:
+    """What a clipped sum was made of; as private as the text, since no noise was added."""
+
+    norms: Tensor
+    """[users] the norms of the users' gradients before clipping, float64; 0 without text."""
+    losses: Tensor
+    """[users] the summed losses, float64."""
+    words: Tensor
+    """[users] the words, document ends included."""
+
+
+class Clipper:
+    """Writes clipped sums of a network's gradients; keeps its memory from step to step."""
+
+    def __init__(
+        self,
+        network: Network,
+        clip: float,
+        *,
+        method: Method = "auto",
+        weighting: Weighting = "mean",
+        memory: int = MEMORY,
+    ) -> None:
+        """`memory`: about how many bytes the output layer may take at a time."""
+        if method not in METHODS:
+            raise LeakscopeError(f"The method is one of {', '.join(METHODS)}.")
+        if not 0 < clip < float("inf"):
+            raise LeakscopeError("The clip is a finite number above 0.")
+        if method == "auto":
+            method = "ghost" if supports(network) else "microbatch"
+        self._network, self._clip, self._method = network, clip, method
+        self._weighting, self._memory, self._space = weighting, memory, Workspace()
+
+    def write(self, batch: Batch, users: LongArray, count: int) -> Clipped:
+        """Set every weight's `.grad` to the sum over users of g * min(1, clip / |g|), where g is
+        the gradient, over all weights together, of the mean loss of all words that one user has
+        in the batch. Piece i of the batch is that of user users[i], below `count`.
+
+        No noise, no division, no dropout. Gradients are overwritten and their memory is used
+        again, so there is no need for `zero_grad`.
+        """
+        text = by_user(batch, users, count)
+        for weight in self._network.parameters():
+            if weight.grad is None:
+                weight.grad = torch.zeros_like(weight)
+            else:
+                weight.grad.zero_()
+        norms, losses = torch.zeros(2, count, dtype=torch.float64)
+        for group in groups(self._network, text, self._memory):
+            if self._method == "ghost":
+                found = add_ghost(self._network, group, self._clip, self._weighting, self._space)
+            else:
+                found = add_microbatch(self._network, group, self._clip, self._weighting)
+            owners = torch.from_numpy(group.owners)
+            norms[owners], losses[owners] = found
+        words = torch.zeros(count, dtype=torch.int64)
+        words[torch.from_numpy(text.owners)] = torch.from_numpy(text.words)
+        return Clipped(norms, losses, words)

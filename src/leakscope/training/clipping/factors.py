@@ -1,0 +1,35 @@
+"""From squared norms to the factor of each user's gradient."""
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from leakscope.records.documents import LongArray
+from leakscope.records.errors import LeakscopeError
+
+Weighting = Literal["mean", "sum"]
+"""A user's loss: the mean over all its words in the step, or the sum. With the mean one clip
+fits users with little and with much text, and the norm does not grow with the words that a user
+may give; with the sum, users with little text count less.
+"""
+
+
+def shares_of(words: LongArray, weighting: Weighting) -> Tensor:
+    """[k] what a user's summed loss is multiplied with, float64."""
+    counts = torch.from_numpy(words).double()
+    return 1 / counts if weighting == "mean" else torch.ones_like(counts)
+
+
+def factors_of(squared: Tensor, shares: Tensor, clip: float) -> tuple[Tensor, Tensor]:
+    """From the squared norms [k] of the gradients of summed losses: the norms [k] of the users'
+    gradients, and the factors [k] that make clipped gradients of the former. All float64.
+    """
+    norms = squared.sqrt() * shares
+    # Leaving such a user out would tell of it, and nothing can be clipped to a multiple of it.
+    if not bool(torch.isfinite(norms).all()):
+        raise LeakscopeError(
+            "A user's gradient is not finite; lower the learning rate or begin with other weights."
+        )
+    # clip / norm, at most one; a gradient of zero stays as it is.
+    return norms, shares * clip / norms.clamp(min=clip)

@@ -1,0 +1,108 @@
+"""The output layer's part: most of the work of a step, since its errors are as wide as the
+vocabulary. They are made once, in memory that is kept from step to step.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from leakscope.training.clipping.layout import Layout
+from leakscope.training.clipping.parts import gradient_of, prefers_own, squares
+
+ROWS = 512
+"""Rows at a time where the errors need not be kept; measured in docs/experiments.md."""
+
+
+class Workspace:
+    """Tensors that are kept, since fresh memory costs as much as a sweep over it."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Tensor] = {}
+
+    def take(self, name: str, like: Tensor, *shape: int) -> Tensor:
+        """A tensor with any content, valid until the same name is taken again."""
+        size = torch.Size(shape).numel()
+        kept = self._kept.get(name)
+        if kept is None or kept.numel() < size or kept.dtype != like.dtype:
+            kept = self._kept[name] = like.new_empty(size)
+        return kept[:size].view(shape)
+
+
+def errors_of(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+    """The errors of logits [m, v], in their place, and the losses [m]: probabilities, less one at
+    the label.
+    """
+    own, label = logits.gather(1, labels[:, None]), labels[:, None]
+    top = logits.amax(1, keepdim=True)
+    errors = logits.sub_(top).exp_()
+    total = errors.sum(1, keepdim=True)
+    errors.div_(total).scatter_add_(1, label, torch.full_like(own, -1.0))
+    return errors, (total.log() + top - own).flatten()
+
+
+class Output:
+    """The output layer over hidden states [m, h], with the loss summed over each user's words."""
+
+    def __init__(
+        self, layer: nn.Linear, hidden: Tensor, labels: Tensor, layout: Layout, space: Workspace
+    ) -> None:
+        self._weight, self._bias = layer.weight, layer.bias
+        self._hidden, self._layout = hidden, layout
+        shape = layer.in_features, layer.out_features
+        # As in `Products`; but errors are kept only where Gram matrices are taken, and a user's
+        # own gradient is summed up over a few rows at a time.
+        self._gram = [run for run in layout.runs if not prefers_own(run.length, *shape)]
+        self._few = self._gram[-1].users.stop if self._gram else 0
+        rows = self._gram[-1].rows.stop if self._gram else 0
+        many = layout.users - self._few
+        self._errors = space.take("errors", hidden, rows, shape[1])
+        self._own = space.take("own", hidden, many, shape[1], shape[0])
+        self._sums = space.take("sums", hidden, many, shape[1])
+        self.to_hidden = torch.empty_like(hidden)
+        """[m, h] the hidden states' errors."""
+        losses = hidden.new_empty(len(hidden))
+        torch.addmm(self._bias, hidden[:rows], self._weight.T, out=self._errors)
+        _, losses[:rows] = errors_of(self._errors, labels[:rows])
+        torch.mm(self._errors, self._weight, out=self.to_hidden[:rows])
+        for user, length in enumerate(layout.lengths[self._few :].tolist()):
+            own, sums = self._own[user], self._sums[user].zero_()
+            for start in range(rows, rows + length, ROWS):
+                here = slice(start, min(start + ROWS, rows + length))
+                logits = space.take("logits", hidden, here.stop - start, shape[1])
+                torch.addmm(self._bias, hidden[here], self._weight.T, out=logits)
+                errors, losses[here] = errors_of(logits, labels[here])
+                torch.mm(errors, self._weight, out=self.to_hidden[here])
+                sums += errors.sum(0)
+                if start == rows:
+                    torch.mm(errors.T, hidden[here], out=own)
+                else:
+                    own.addmm_(errors.T, hidden[here])
+            rows += length
+        self.losses = losses.new_zeros(layout.users, dtype=torch.float64)
+        """[k] summed over each user's words."""
+        self.losses.index_add_(0, layout.owners, losses.double())
+
+    def squared_norms(self) -> Tensor:
+        """See `Part`."""
+        found = []
+        for run in self._gram:
+            inputs, errors = run.of(self._hidden), run.of(self._errors)
+            alike = torch.bmm(inputs, inputs.transpose(1, 2)).add_(1)
+            alike *= torch.bmm(errors, errors.transpose(1, 2))
+            found.append(alike.sum((1, 2), dtype=torch.float64).clamp_(min=0))
+        if len(self._own):
+            found.append(squares(self._own) + squares(self._sums))
+        return torch.cat(found)
+
+    def add(self, factors: Tensor) -> None:
+        """See `Part`."""
+        factors = factors.to(self._hidden.dtype)
+        weight, bias = gradient_of(self._weight), gradient_of(self._bias)
+        if len(self._errors):
+            rows = len(self._errors)
+            scale = factors[self._layout.owners[:rows]]
+            weight.addmm_(self._errors.T, self._hidden[:rows] * scale[:, None])
+            bias.addmv_(self._errors.T, scale)
+        if len(self._own):
+            scale = factors[self._few :]
+            weight.view(-1).addmv_(self._own.flatten(1).T, scale)
+            bias.addmv_(self._sums.T, scale)

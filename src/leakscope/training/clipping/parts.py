@@ -1,0 +1,162 @@
+"""What each layer gives to a user's gradient: its share of every user's squared norm, and the sum
+of the users' gradients, each times a factor, added to the weights' gradients.
+
+The gradient of a linear layer is a sum of outer products, errors times inputs, over a user's
+words. Its squared norm is the sum of the products of two Gram matrices (Goodfellow 2015; Li et
+al. 2021, 4), over all words of all the user's documents: words of different documents have
+products too. With many words it is cheaper to make the user's gradient itself, which then
+serves for the sum as well (Bu et al. 2022).
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import torch
+from torch import Tensor
+from torch.nn.functional import embedding_bag
+
+from leakscope.training.clipping.layout import Layout
+
+SWEEPS = 60
+"""Multiplications that cost as much as one number written and read twice; docs/experiments.md."""
+
+
+class Part(Protocol):
+    """A layer's part in the gradients of k users."""
+
+    def squared_norms(self) -> Tensor:
+        """[k] float64."""
+        ...
+
+    def add(self, factors: Tensor) -> None:
+        """Add the sum of the users' gradients, user u's times factors[u], to `.grad`."""
+        ...
+
+
+def gradient_of(weight: Tensor) -> Tensor:
+    """The tensor that sums of gradients are added to."""
+    if weight.grad is None:
+        weight.grad = torch.zeros_like(weight)
+    return weight.grad
+
+
+def prefers_own(length: int, inputs: int, outputs: int) -> bool:
+    """Whether a user's gradient [outputs, inputs] itself is cheaper than two Gram matrices."""
+    return length * length * (inputs + outputs) > SWEEPS * inputs * outputs
+
+
+def squares(rows: Tensor) -> Tensor:
+    """[k, ...] to the squared norms [k], float64."""
+    norms: Tensor = torch.linalg.vector_norm(rows.flatten(1), dim=1)
+    return norms.double().square()
+
+
+class Products:
+    """A linear layer: a weight [b, a] on inputs [m, a], and biases [b], by their errors [m, b].
+    There may be several weights, that lie side by side and share the errors.
+    """
+
+    def __init__(
+        self,
+        inputs: Tensor,
+        errors: Tensor,
+        layout: Layout,
+        weights: Sequence[Tensor],
+        biases: Sequence[Tensor] = (),
+    ) -> None:
+        self._inputs, self._errors, self._layout = inputs, errors, layout
+        self._weights, self._biases = weights, biases
+        shape = inputs.shape[1], errors.shape[1]
+        # Users with less text come first: those whose Gram matrices are taken, then the others.
+        self._gram = [run for run in layout.runs if not prefers_own(run.length, *shape)]
+        self._rest = layout.runs[len(self._gram) :]
+        self._kept: list[tuple[Tensor, Tensor]] = []
+
+    def squared_norms(self) -> Tensor:
+        """See `Part`."""
+        found = []
+        for run in self._gram:
+            inputs, errors = run.of(self._inputs), run.of(self._errors)
+            alike = torch.bmm(inputs, inputs.transpose(1, 2)).add_(len(self._biases))
+            alike *= torch.bmm(errors, errors.transpose(1, 2))
+            # Never below zero but for rounding.
+            found.append(alike.sum((1, 2), dtype=torch.float64).clamp_(min=0))
+        for run in self._rest:
+            inputs, errors = run.of(self._inputs), run.of(self._errors)
+            own, sums = torch.bmm(errors.transpose(1, 2), inputs), errors.sum(1)
+            self._kept.append((own, sums))
+            found.append(squares(own) + len(self._biases) * squares(sums))
+        return torch.cat(found)
+
+    def add(self, factors: Tensor) -> None:
+        """See `Part`."""
+        factors = factors.to(self._errors.dtype)
+        if self._gram:
+            rows = slice(0, self._gram[-1].rows.stop)
+            scale, inputs = factors[self._layout.owners[rows]], self._inputs[rows]
+            errors = self._errors[rows]
+            if inputs.shape[1] < errors.shape[1]:
+                inputs = inputs * scale[:, None]
+                bias = errors.T @ scale if self._biases else None
+            else:
+                errors = errors * scale[:, None]
+                bias = errors.sum(0) if self._biases else None
+            at = 0
+            for weight in self._weights:
+                gradient_of(weight).addmm_(errors.T, inputs[:, at : at + weight.shape[1]])
+                at += weight.shape[1]
+            self._add_bias(bias)
+        for run, (own, sums) in zip(self._rest, self._kept, strict=True):
+            scale, at = factors[run.users], 0
+            whole = (scale @ own.flatten(1)).view(own.shape[1:])
+            for weight in self._weights:
+                gradient_of(weight).add_(whole[:, at : at + weight.shape[1]])
+                at += weight.shape[1]
+            self._add_bias(scale @ sums)
+
+    def _add_bias(self, total: Tensor | None) -> None:
+        if total is not None:
+            for bias in self._biases:
+                gradient_of(bias).add_(total)
+
+
+class Lookup:
+    """An embedding: row tokens[i] of the weight got errors[i]. Only rows that a user has count."""
+
+    def __init__(self, tokens: Tensor, errors: Tensor, layout: Layout, weight: Tensor) -> None:
+        self._tokens, self._errors, self._layout = tokens, errors, layout
+        self._weight = weight
+
+    def squared_norms(self) -> Tensor:
+        """See `Part`."""
+        owners = self._layout.owners
+        # What a user's equal tokens got is summed before it is squared.
+        key, order = torch.sort(owners * len(self._weight) + self._tokens)
+        starts = torch.cat([key.new_zeros(1), torch.nonzero(key.diff()).flatten() + 1])
+        each = squares(embedding_bag(order, self._errors, starts, mode="sum"))
+        norms = each.new_zeros(self._layout.users)
+        return norms.index_add_(0, owners[order[starts]], each)
+
+    def add(self, factors: Tensor) -> None:
+        """See `Part`."""
+        token, order = torch.sort(self._tokens)
+        starts = torch.cat([token.new_zeros(1), torch.nonzero(token.diff()).flatten() + 1])
+        scale = factors.to(self._errors.dtype)[self._layout.owners[order]]
+        sums = embedding_bag(order, self._errors, starts, mode="sum", per_sample_weights=scale)
+        gradient_of(self._weight)[token[starts]] += sums
+
+
+class Vectors:
+    """A weight [w] that multiplies each row or is added to it: its gradient is a sum of rows."""
+
+    def __init__(self, rows: Tensor, layout: Layout, weight: Tensor) -> None:
+        every = torch.arange(layout.rows)
+        self._sums, self._weight = embedding_bag(every, rows, layout.starts, mode="sum"), weight
+
+    def squared_norms(self) -> Tensor:
+        """See `Part`."""
+        return squares(self._sums)
+
+    def add(self, factors: Tensor) -> None:
+        """See `Part`."""
+        gradient_of(self._weight).add_(factors.to(self._sums.dtype) @ self._sums)
