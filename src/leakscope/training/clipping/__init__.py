@@ -1,5 +1,17 @@
 """Clipped sums of users' gradients, the core of user-level differentially private training."""
 
 from leakscope.training.clipping.clipper import METHODS, Clipped, Clipper, Method
+from leakscope.training.clipping.factors import Weighting
+from leakscope.training.clipping.modules import LossOf, ModuleClipper, TokenRows, next_token_loss
 
-__all__ = ["METHODS", "Clipped", "Clipper", "Method"]
+__all__ = [
+    "METHODS",
+    "Clipped",
+    "Clipper",
+    "LossOf",
+    "Method",
+    "ModuleClipper",
+    "TokenRows",
+    "Weighting",
+    "next_token_loss",
+]

@@ -2,6 +2,7 @@
 gradient of the same text.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -66,11 +67,7 @@ class Clipper:
         again, so there is no need for `zero_grad`.
         """
         text = by_user(batch, users, count)
-        for weight in self._network.parameters():
-            if weight.grad is None:
-                weight.grad = torch.zeros_like(weight)
-            else:
-                weight.grad.zero_()
+        clear(self._network.parameters())
         norms, losses = torch.zeros(2, count, dtype=torch.float64)
         for group in groups(self._network, text, self._memory):
             if self._method == "ghost":
@@ -82,3 +79,12 @@ class Clipper:
         words = torch.zeros(count, dtype=torch.int64)
         words[torch.from_numpy(text.owners)] = torch.from_numpy(text.words)
         return Clipped(norms, losses, words)
+
+
+def clear(weights: Iterable[Tensor]) -> None:
+    """Zero gradients, in the memory that they have."""
+    for weight in weights:
+        if weight.grad is None:
+            weight.grad = torch.zeros_like(weight)
+        else:
+            weight.grad.zero_()

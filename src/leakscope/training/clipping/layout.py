@@ -28,9 +28,9 @@ class Run(NamedTuple):
 class Layout:
     """m rows, those of k users one after the other; users with fewer rows come first."""
 
-    def __init__(self, lengths: LongArray) -> None:
-        """`lengths`: rows of each user, ascending, none of them 0."""
-        self.lengths = lengths
+    def __init__(self, lengths: LongArray, device: torch.device | None = None) -> None:
+        """`lengths`: rows of each user, ascending, none of them 0; `device`: where they are."""
+        self.lengths, self._device = lengths, device
         self.users, self.rows = len(lengths), int(lengths.sum())
 
     @cached_property
@@ -48,9 +48,12 @@ class Layout:
     @cached_property
     def owners(self) -> Tensor:
         """[m] the user of each row."""
-        return torch.from_numpy(np.repeat(np.arange(self.users), self.lengths))
+        return self._tensor(np.repeat(np.arange(self.users), self.lengths))
 
     @cached_property
     def starts(self) -> Tensor:
         """[k] the first row of each user."""
-        return torch.from_numpy(np.cumsum(self.lengths) - self.lengths)
+        return self._tensor(np.cumsum(self.lengths) - self.lengths)
+
+    def _tensor(self, values: LongArray) -> Tensor:
+        return torch.from_numpy(values).to(self._device)

@@ -33,6 +33,15 @@ class Part(Protocol):
         ...
 
 
+class WeightPart(Part, Protocol):
+    """The part of one weight."""
+
+    @property
+    def weight(self) -> Tensor:
+        """The weight."""
+        ...
+
+
 def gradient_of(weight: Tensor) -> Tensor:
     """The tensor that sums of gradients are added to."""
     if weight.grad is None:
@@ -49,6 +58,12 @@ def squares(rows: Tensor) -> Tensor:
     """[k, ...] to the squared norms [k], float64."""
     norms: Tensor = torch.linalg.vector_norm(rows.flatten(1), dim=1)
     return norms.double().square()
+
+
+def sum_by_user(rows: Tensor, layout: Layout) -> Tensor:
+    """[m, w] rows to their sums [k, w]."""
+    every = torch.arange(layout.rows, device=rows.device)
+    return embedding_bag(every, rows, layout.starts, mode="sum")
 
 
 class Products:
@@ -125,13 +140,13 @@ class Lookup:
 
     def __init__(self, tokens: Tensor, errors: Tensor, layout: Layout, weight: Tensor) -> None:
         self._tokens, self._errors, self._layout = tokens, errors, layout
-        self._weight = weight
+        self.weight = weight
 
     def squared_norms(self) -> Tensor:
         """See `Part`."""
         owners = self._layout.owners
         # What a user's equal tokens got is summed before it is squared.
-        key, order = torch.sort(owners * len(self._weight) + self._tokens)
+        key, order = torch.sort(owners * len(self.weight) + self._tokens)
         starts = torch.cat([key.new_zeros(1), torch.nonzero(key.diff()).flatten() + 1])
         each = squares(embedding_bag(order, self._errors, starts, mode="sum"))
         norms = each.new_zeros(self._layout.users)
@@ -143,15 +158,17 @@ class Lookup:
         starts = torch.cat([token.new_zeros(1), torch.nonzero(token.diff()).flatten() + 1])
         scale = factors.to(self._errors.dtype)[self._layout.owners[order]]
         sums = embedding_bag(order, self._errors, starts, mode="sum", per_sample_weights=scale)
-        gradient_of(self._weight)[token[starts]] += sums
+        gradient_of(self.weight)[token[starts]] += sums
 
 
 class Vectors:
     """A weight [w] that multiplies each row or is added to it: its gradient is a sum of rows."""
 
-    def __init__(self, rows: Tensor, layout: Layout, weight: Tensor) -> None:
-        every = torch.arange(layout.rows)
-        self._sums, self._weight = embedding_bag(every, rows, layout.starts, mode="sum"), weight
+    def __init__(self, uses: Sequence[tuple[Tensor, Layout]], weight: Tensor) -> None:
+        """`uses`: rows [m, w] of each use of the weight, with their layouts."""
+        self._sums, self.weight = sum_by_user(*uses[0]), weight
+        for rows, layout in uses[1:]:
+            self._sums += sum_by_user(rows, layout)
 
     def squared_norms(self) -> Tensor:
         """See `Part`."""
@@ -159,4 +176,4 @@ class Vectors:
 
     def add(self, factors: Tensor) -> None:
         """See `Part`."""
-        gradient_of(self._weight).add_(factors.to(self._sums.dtype) @ self._sums)
+        gradient_of(self.weight).add_(factors.to(self._sums.dtype) @ self._sums)

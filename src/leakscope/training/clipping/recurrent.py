@@ -15,7 +15,6 @@ from leakscope.training.clipping.layout import Layout
 from leakscope.training.clipping.parts import Lookup, Part, Products
 from leakscope.training.clipping.text import UserText
 
-
 Grown = tuple[Tensor, Tensor, Sequence[Tensor], Sequence[Tensor]]
 """Inputs [m, a] and errors [m, b] by time, the weights and the biases that they are for."""
 

@@ -73,8 +73,8 @@ class TransformerBody:
             if isinstance(layer, nn.Linear):
                 parts.append(Products(x, error, self._layout, [layer.weight], [layer.bias]))
             elif isinstance(layer, nn.LayerNorm):
-                parts.append(Vectors(x * error, self._layout, layer.weight))
-                parts.append(Vectors(error, self._layout, layer.bias))
+                parts.append(Vectors([(x * error, self._layout)], layer.weight))
+                parts.append(Vectors([(error, self._layout)], layer.bias))
         tokens, places = self._network.embedding.weight, self._network.positions.weight
         return [
             *parts,

@@ -1,0 +1,171 @@
+"""Both ways to the clipped sum against a plain loop over users."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from plain_loop import assert_same, batch_of, between, clipped_sum, user_losses
+
+from leakscope.models.architecture import Architecture
+from leakscope.models.networks import make_network
+from leakscope.records.errors import LeakscopeError
+from leakscope.training.clipping import Clipper, output, parts
+
+SHAPES = {
+    "lstm": Architecture("lstm", 2, 6, 8),
+    "gru": Architecture("gru", 1, 5, 8),
+    "gru-2": Architecture("gru", 2, 5, 7),
+    "transformer": Architecture("transformer", 2, 8, 8, dropout=0.1, heads=2, context=12),
+}
+METHODS = ("microbatch", "ghost")
+ENTRIES = 13
+
+
+def drawn_network(kind, seed):
+    generator = torch.Generator().manual_seed(seed)
+    network = make_network(SHAPES[kind], ENTRIES, generator).double()
+    with torch.no_grad():
+        for weight in network.parameters():  # norms and biases too: none is one or zero
+            weight.add_(torch.randn(weight.shape, generator=generator, dtype=weight.dtype) * 0.4)
+    return network
+
+
+def drawn_texts(users, most, seed, longest=12):
+    rng = np.random.default_rng(seed)
+    return [
+        [
+            rng.integers(0, ENTRIES, rng.integers(2, longest + 2)).tolist()
+            for _ in range(rng.integers(1, most + 1))
+        ]
+        for _ in range(users)
+    ]
+
+
+def compare(network, texts, where, method, weighting="mean", seed=0, **options):
+    weights = list(network.parameters())
+    _, norms = clipped_sum(user_losses(network, texts, weighting), weights, 1.0)
+    clip = between(norms, where)
+    expected, _ = clipped_sum(user_losses(network, texts, weighting), weights, clip)
+    order = np.random.default_rng(seed).permutation(sum(map(len, texts)))
+    batch, users = batch_of(texts, order)
+    clipper = Clipper(network, clip, method=method, weighting=weighting, **options)
+    for _ in range(2):  # the second time in memory that was used before
+        found = clipper.write(batch, users, len(texts))
+        assert_same([weight.grad for weight in weights], expected)
+        assert found.norms.numpy() == pytest.approx(norms, rel=1e-10)
+    losses = [float(loss.detach()) for loss in user_losses(network, texts, "sum")]
+    assert found.losses.numpy() == pytest.approx(losses, rel=1e-10)
+    assert found.words.tolist() == [sum(len(each) - 1 for each in user) for user in texts]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kind", SHAPES)
+@settings(max_examples=25)
+@given(
+    users=st.integers(1, 6),
+    most=st.sampled_from([1, 2, 7]),
+    where=st.sampled_from(["below", "amid", "above"]),
+    weighting=st.sampled_from(["mean", "sum"]),
+    sweeps=st.sampled_from([0, 5, 60, 10**9]),
+    rows=st.sampled_from([3, 512]),
+    memory=st.sampled_from([0, 20_000, 2**29]),
+    seed=st.integers(0, 10_000),
+)
+def test_the_sum_is_that_of_a_plain_loop(
+    kind, method, users, most, where, weighting, sweeps, rows, memory, seed
+):
+    # Gram matrices always, never or for some; one group of users or several.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parts, "SWEEPS", sweeps)
+        patch.setattr(output, "ROWS", rows)
+        compare(
+            drawn_network(kind, seed),
+            drawn_texts(users, most, seed),
+            where,
+            method,
+            weighting,
+            seed,
+            memory=memory,
+        )
+
+
+@pytest.mark.parametrize("sweeps", [0, 10**9])
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kind", ["lstm", "gru", "transformer"])
+def test_a_user_with_a_hundred_documents_beside_one_with_one(kind, method, sweeps, monkeypatch):
+    monkeypatch.setattr(parts, "SWEEPS", sweeps)
+    hundred = [document for (document,) in drawn_texts(100, 1, 4)]
+    texts = [*drawn_texts(2, 1, 3), hundred, *drawn_texts(1, 1, 5)]
+    for where in ("below", "amid", "above"):
+        compare(drawn_network(kind, 1), texts, where, method)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kind", SHAPES)
+def test_a_gradient_of_zero_stays_zero(kind, method):
+    # With one entry alone nothing is left to learn: its probability is 1 whatever the weights.
+    network = make_network(SHAPES[kind], 1, torch.Generator().manual_seed(0)).double()
+    batch, users = batch_of([[[0, 0, 0]], [[0, 0], [0, 0]]], range(3))
+    found = Clipper(network, 1.0, method=method).write(batch, users, 2)
+    assert found.norms.tolist() == [0, 0]
+    assert all(not weight.grad.any() for weight in network.parameters())
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_users_without_text_give_nothing(method):
+    network, texts = drawn_network("lstm", 0), drawn_texts(3, 2, 0)
+    batch, users = batch_of(texts, range(sum(map(len, texts))))
+    alone = Clipper(network, 0.1, method=method).write(batch, users, 3)
+    sums = [weight.grad.clone() for weight in network.parameters()]
+    among = Clipper(network, 0.1, method=method).write(batch, 2 * users + 1, 8)
+    assert_same([weight.grad for weight in network.parameters()], sums, 1e-14)
+    assert among.norms[1:7:2].tolist() == pytest.approx(alone.norms.tolist())
+    assert not among.norms[::2].any() and not among.words[::2].any()
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kind", SHAPES)
+def test_no_user_adds_more_than_the_clip(kind, method):
+    network, texts = drawn_network(kind, 7).float(), drawn_texts(6, 5, 7)
+    for user, documents in enumerate(texts):
+        batch, users = batch_of([documents], range(len(documents)))
+        Clipper(network, 0.01, method=method).write(batch, users, 1)
+        length = torch.cat([weight.grad.flatten().double() for weight in network.parameters()])
+        assert float(length.norm()) == pytest.approx(0.01, rel=1e-5), user
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_a_norm_that_is_not_finite_is_refused(method, bad):
+    network, texts = drawn_network("gru", 0), drawn_texts(3, 2, 0)
+    with torch.no_grad():
+        network.embedding.weight[texts[1][0][0]] = bad
+    batch, users = batch_of(texts, range(sum(map(len, texts))))
+    with pytest.raises(LeakscopeError, match="not finite"):
+        Clipper(network, 1.0, method=method).write(batch, users, 3)
+
+
+def test_a_text_of_nobody_gives_zero():
+    network = drawn_network("lstm", 0)
+    batch, users = batch_of(drawn_texts(1, 1, 0), range(1))
+    empty = type(batch)(batch.inputs[:0], batch.places[:0], batch.labels[:0])
+    found = Clipper(network, 1.0).write(empty, users[:0], 4)
+    assert found.norms.tolist() == [0] * 4
+    assert all(not weight.grad.any() for weight in network.parameters())
+
+
+@pytest.mark.parametrize(
+    "options", [{"clip": 0.0}, {"clip": float("nan")}, {"clip": 1.0, "method": "fast"}]
+)
+def test_wrong_settings_are_refused(options):
+    with pytest.raises(LeakscopeError):
+        Clipper(drawn_network("lstm", 0), **options)
+
+
+def test_every_piece_needs_a_user():
+    network = drawn_network("lstm", 0)
+    batch, users = batch_of(drawn_texts(3, 1, 0), range(3))
+    for wrong, count in ((users[:2], 3), (users, 2), (users - 1, 3)):
+        with pytest.raises(LeakscopeError):
+            Clipper(network, 1.0).write(batch, wrong, count)
