@@ -169,13 +169,12 @@ class ModuleClipper:
         """That what the hooks saw is all there is, by autograd's gradient of one user's rows."""
         weights = [weight for weight in self._network.parameters() if weight.requires_grad]
         gradients, _ = self._gradient(weights, batch, index)
-        plain = dict(
-            zip(weights, torch.stack(torch._foreach_norm(gradients)).tolist(), strict=True)
-        )
+        norms = torch.stack(torch._foreach_norm(gradients)).tolist()
+        plain = {id(weight): norm for weight, norm in zip(weights, norms, strict=True)}
         least = 1e-3 * math.hypot(*plain.values())
         close = 0.05 if weights[0].dtype in (torch.bfloat16, torch.float16) else 1e-3
         for part, found in zip(parts, squared.sqrt().tolist(), strict=True):
-            norm = plain.pop(part.weight)
+            norm = plain.pop(id(part.weight))
             if abs(found - norm) > close * max(norm, least):
                 raise UnknownLayerError("A layer computes something that is not known here.")
         if any(plain.values()):
