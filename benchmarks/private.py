@@ -1,5 +1,8 @@
 """User-level private training against plain training over the same words, and against opacus."""
 
+from importlib import import_module
+from importlib.util import find_spec
+
 import numpy as np
 import torch
 
@@ -67,9 +70,33 @@ def against_plain(preset: str, users: int, each: int, bar: float, repeats: int) 
     return Line(name, private / usual, bar, True, detail=detail)
 
 
-def lines(repeats: int = 15) -> list[Line]:
-    return [
+def against_opacus(preset: str, ghost: bool, repeats: int) -> Line:
+    """One document a user, since opacus clips by document."""
+    users = SHAPES[0][0]
+    batch, owners = step_text(users, 1)
+    (mine, to_mine), (other, _) = fresh(preset), fresh(preset)
+    clipper, noise = Clipper(mine, CLIP), torch.Generator().manual_seed(1)
+
+    def ours() -> None:
+        private_step(mine, clipper, to_mine, batch, owners, users, noise)
+
+    persample = import_module("benchmarks.persample")
+    theirs = persample.opacus_step(other, batch, CLIP, NOISE, ghost)
+    private, usual = interleaved(ours, theirs, repeats)
+    name = f"opacus{' ghost' if ghost else ''} / private step {preset}, {users} users x 1"
+    detail = f"{1e3 * usual:.0f} ms against {1e3 * private:.0f} ms"
+    return Line(name, usual / private, 3, False, detail=detail)
+
+
+def lines(repeats: int = 7) -> list[Line]:
+    found = [
         against_plain(preset, users, each, bar, repeats)
         for preset in material.MODELS
         for users, each, bar in SHAPES
+    ]
+    if find_spec("opacus") is None:
+        material.note("opacus is not installed: nothing is compared with it")
+        return found
+    return found + [
+        against_opacus(preset, ghost, 3) for preset in material.MODELS for ghost in (False, True)
     ]
