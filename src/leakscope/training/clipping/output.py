@@ -27,16 +27,20 @@ class Workspace:
         return kept[:size].view(shape)
 
 
-def errors_of(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-    """The errors of logits [m, v], in their place, and the losses [m]: probabilities, less one at
-    the label.
+def errors_of(logits: Tensor, labels: Tensor, errors: Tensor) -> Tensor:
+    """The losses [m] of logits [m, v]; `errors` [m, v] become the logits' errors: probabilities,
+    less one at the label.
     """
-    own, label = logits.gather(1, labels[:, None]), labels[:, None]
-    top = logits.amax(1, keepdim=True)
-    errors = logits.sub_(top).exp_()
-    total = errors.sum(1, keepdim=True)
-    errors.div_(total).scatter_add_(1, label, torch.full_like(own, -1.0))
-    return errors, (total.log() + top - own).flatten()
+    torch.softmax(logits, 1, out=errors)  # one sweep, where its steps by themselves are five
+    label = labels[:, None]
+    own = errors.gather(1, label)
+    errors.scatter_add_(1, label, torch.full_like(own, -1.0))
+    losses = -own.flatten().log()
+    # A probability this small has lost digits, or is 0.
+    lost = torch.nonzero(own.flatten() < 1e6 * torch.finfo(own.dtype).tiny).flatten()
+    rows = logits[lost]
+    losses[lost] = rows.logsumexp(1) - rows.gather(1, label[lost]).flatten()
+    return losses
 
 
 class Output:
@@ -60,22 +64,23 @@ class Output:
         self.to_hidden = torch.empty_like(hidden)
         """[m, h] the hidden states' errors."""
         losses = hidden.new_empty(len(hidden))
-        torch.addmm(self._bias, hidden[:rows], self._weight.T, out=self._errors)
-        _, losses[:rows] = errors_of(self._errors, labels[:rows])
+
+        def pass_over(here: slice, errors: Tensor) -> None:
+            logits = space.take("logits", hidden, len(errors), shape[1])
+            torch.addmm(self._bias, hidden[here], self._weight.T, out=logits)
+            losses[here] = errors_of(logits, labels[here], errors)
+
+        for here in _stretches(0, rows):
+            pass_over(here, self._errors[here])
         torch.mm(self._errors, self._weight, out=self.to_hidden[:rows])
         for user, length in enumerate(layout.lengths[self._few :].tolist()):
-            own, sums = self._own[user], self._sums[user].zero_()
-            for start in range(rows, rows + length, ROWS):
-                here = slice(start, min(start + ROWS, rows + length))
-                logits = space.take("logits", hidden, here.stop - start, shape[1])
-                torch.addmm(self._bias, hidden[here], self._weight.T, out=logits)
-                errors, losses[here] = errors_of(logits, labels[here])
+            own, sums = self._own[user].zero_(), self._sums[user].zero_()
+            for here in _stretches(rows, rows + length):
+                errors = space.take("passing", hidden, here.stop - here.start, shape[1])
+                pass_over(here, errors)
                 torch.mm(errors, self._weight, out=self.to_hidden[here])
+                own.addmm_(errors.T, hidden[here])
                 sums += errors.sum(0)
-                if start == rows:
-                    torch.mm(errors.T, hidden[here], out=own)
-                else:
-                    own.addmm_(errors.T, hidden[here])
             rows += length
         self.losses = losses.new_zeros(layout.users, dtype=torch.float64)
         """[k] summed over each user's words."""
@@ -106,3 +111,8 @@ class Output:
             scale = factors[self._few :]
             weight.view(-1).addmv_(self._own.flatten(1).T, scale)
             bias.addmv_(self._sums.T, scale)
+
+
+def _stretches(start: int, stop: int) -> list[slice]:
+    """ROWS rows at a time."""
+    return [slice(each, min(each + ROWS, stop)) for each in range(start, stop, ROWS)]
