@@ -135,6 +135,34 @@ def test_no_user_adds_more_than_the_clip(kind, method):
         assert float(length.norm()) == pytest.approx(0.01, rel=1e-5), user
 
 
+@pytest.mark.parametrize("sweeps", [0, 10**9])
+@pytest.mark.parametrize("method", METHODS)
+def test_norms_of_many_float32_keep_their_digits(method, sweeps, monkeypatch):
+    # 800,000 weights: summed one by one in float32, norms would be off by 1e-4.
+    monkeypatch.setattr(parts, "SWEEPS", sweeps)
+    entries = 8000
+    network = make_network(
+        Architecture("gru", 1, 20, 100), entries, torch.Generator().manual_seed(0)
+    )
+    texts = [[np.random.default_rng(0).integers(0, entries, 40).tolist() for _ in range(2)]]
+    batch, users = batch_of(texts, range(2))
+    single = Clipper(network, 1.0, method=method).write(batch, users, 1)
+    double = Clipper(network.double(), 1.0, method=method).write(batch, users, 1)
+    assert float(single.norms) == pytest.approx(float(double.norms), rel=3e-6)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_loss_of_what_seems_impossible_is_right(method):
+    network = drawn_network("lstm", 0).float()
+    with torch.no_grad():
+        network.output.bias[3] = -500.0  # its probability is 0 in float32
+    batch, users = batch_of([[[1, 2, 3, 4]], [[2, 3]]], range(2))
+    found = Clipper(network, 1.0, method=method).write(batch, users, 2)
+    losses = user_losses(network, [[[1, 2, 3, 4]], [[2, 3]]], "sum")
+    expected = [float(loss.detach()) for loss in losses]
+    assert found.losses.tolist() == pytest.approx(expected, rel=1e-5) and expected[1] > 400
+
+
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
 def test_a_norm_that_is_not_finite_is_refused(method, bad):

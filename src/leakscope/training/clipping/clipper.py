@@ -33,7 +33,7 @@ class Clipped:
     losses: Tensor
     """[users] the summed losses, float64."""
     words: Tensor
-    """[users] the words, document ends included."""
+    """[users] the words, document ends included; of a `ModuleClipper`, the rows."""
 
 
 class Clipper:
@@ -53,10 +53,16 @@ class Clipper:
             raise LeakscopeError(f"The method is one of {', '.join(METHODS)}.")
         if not 0 < clip < float("inf"):
             raise LeakscopeError("The clip is a finite number above 0.")
-        if method == "auto":
+        if method == "auto":  # ghost norms were never slower: docs/experiments.md
             method = "ghost" if supports(network) else "microbatch"
-        self._network, self._clip, self._method = network, clip, method
+        self._network, self._clip = network, clip
+        self._method: Method = method
         self._weighting, self._memory, self._space = weighting, memory, Workspace()
+
+    @property
+    def method(self) -> Method:
+        """The method in use."""
+        return self._method
 
     def write(self, batch: Batch, users: LongArray, count: int) -> Clipped:
         """Set every weight's `.grad` to the sum over users of g * min(1, clip / |g|), where g is

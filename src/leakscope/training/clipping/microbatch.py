@@ -12,7 +12,7 @@ from leakscope.models.networks import Network
 from leakscope.training.batches import Batch
 from leakscope.training.clipping.factors import Weighting, factors_of, shares_of
 from leakscope.training.clipping.layout import Layout
-from leakscope.training.clipping.parts import Lookup, gradient_of
+from leakscope.training.clipping.parts import Lookup, gradient_of, squared_norm
 from leakscope.training.clipping.text import UserText
 from leakscope.training.loss import training_loss
 
@@ -30,8 +30,8 @@ def add_microbatch(
             loss = training_loss(network, batch, None)
             *gradients, rows = torch.autograd.grad(loss, [*dense, taken.pop()])
             lookup = _lookup(network, batch, one, rows)
-            squared = torch.stack(torch._foreach_norm(gradients)).double().square().sum()
-            squared = (squared + lookup.squared_norms()) * words**2  # as of the summed loss
+            squared = squared_norm(gradients) + lookup.squared_norms()
+            squared *= words**2  # as of the summed loss
             norm, factor = factors_of(squared, shares_of(one.words, weighting), clip)
             with torch.no_grad():
                 sums = [gradient_of(weight) for weight in dense]

@@ -16,7 +16,7 @@ from leakscope.records.errors import LeakscopeError
 from leakscope.training.clipping.clipper import MEMORY, METHODS, Clipped, Method, clear
 from leakscope.training.clipping.factors import factors_of
 from leakscope.training.clipping.layout import Layout
-from leakscope.training.clipping.parts import WeightPart, gradient_of
+from leakscope.training.clipping.parts import WeightPart, gradient_of, squared_norm
 from leakscope.training.clipping.recording import UnknownLayerError, recorded, trained_layers
 
 LossOf = Callable[[nn.Module, Any], Tensor]
@@ -68,7 +68,7 @@ class ModuleClipper:
         self._memory, self._checked = memory, False
 
     @property
-    def method(self) -> str:
+    def method(self) -> Method:
         """The method in use: "auto" has decided, at the latest with the first step."""
         return self._method
 
@@ -169,8 +169,10 @@ class ModuleClipper:
         """That what the hooks saw is all there is, by autograd's gradient of one user's rows."""
         weights = [weight for weight in self._network.parameters() if weight.requires_grad]
         gradients, _ = self._gradient(weights, batch, index)
-        norms = torch.stack(torch._foreach_norm(gradients)).tolist()
-        plain = {id(weight): norm for weight, norm in zip(weights, norms, strict=True)}
+        plain = {
+            id(weight): math.sqrt(squared_norm([gradient]))
+            for weight, gradient in zip(weights, gradients, strict=True)
+        }
         least = 1e-3 * math.hypot(*plain.values())
         close = 0.05 if weights[0].dtype in (torch.bfloat16, torch.float16) else 1e-3
         for part, found in zip(parts, squared.sqrt().tolist(), strict=True):
@@ -188,8 +190,8 @@ class ModuleClipper:
         sums = [gradient_of(weight) for weight in weights]
         for user, rows in enumerate(index):
             gradients, losses[user] = self._gradient(weights, batch, rows)
-            squared = torch.stack(torch._foreach_norm(gradients)).double().square().sum().cpu()
-            norms[user], factor = factors_of(squared, shares[user], self._clip)
+            one = slice(user, user + 1)
+            norms[one], factor = factors_of(squared_norm(gradients), shares[one], self._clip)
             with torch.no_grad():
                 torch._foreach_add_(sums, gradients, alpha=float(factor))
         return norms, losses

@@ -55,9 +55,16 @@ def prefers_own(length: int, inputs: int, outputs: int) -> bool:
 
 
 def squares(rows: Tensor) -> Tensor:
-    """[k, ...] to the squared norms [k], float64."""
-    norms: Tensor = torch.linalg.vector_norm(rows.flatten(1), dim=1)
-    return norms.double().square()
+    """[k, ...] to the squared norms [k], float64. Only the last dimension is summed in the numbers'
+    own type: over a million float32 the norm would be off by 1e-4, and so would the clip.
+    """
+    norms: Tensor = torch.linalg.vector_norm(rows, dim=-1)
+    return norms.double().square().flatten(1).sum(1) if rows.dim() > 2 else norms.double().square()
+
+
+def squared_norm(gradients: Sequence[Tensor]) -> Tensor:
+    """[1] the squared norm of all of a gradient's tensors together, float64."""
+    return torch.stack([squares(each[None]).cpu() for each in gradients]).sum(0)
 
 
 def sum_by_user(rows: Tensor, layout: Layout) -> Tensor:
