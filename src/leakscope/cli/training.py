@@ -1,11 +1,14 @@
 """`leakscope train`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from leakscope.cli.progress import shown
+
+if TYPE_CHECKING:
+    from leakscope.training.privacy import PrivacySettings
 
 
 def train(
@@ -42,7 +45,13 @@ def train(
             "of a transformer."
         ),
     ] = None,
-    clip: Annotated[float, typer.Option(help="Largest norm of a step's gradient.")] = 5.0,
+    clip: Annotated[
+        float | None,
+        typer.Option(
+            help="Largest norm of a step's gradient: 5; with --mitigation dp, of what one user "
+            "contributes to it: 1."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Of weights, order and dropout.")] = 0,
     snapshot_steps: Annotated[
         int | None, typer.Option(help="A snapshot every so many steps instead of every epoch.")
@@ -53,6 +62,54 @@ def train(
     warm_start: Annotated[
         Path | None, typer.Option(help="A model of the same architecture to start from.")
     ] = None,
+    vocabulary_from: Annotated[
+        Path | None,
+        typer.Option(help="A model whose vocabulary to take, instead of the corpus's own words."),
+    ] = None,
+    vocabulary_users: Annotated[
+        int, typer.Option(help="Leave words of fewer users than this out of the vocabulary.")
+    ] = 1,
+    mitigation: Annotated[
+        str, typer.Option(help="none, or dp: differential privacy for users (docs/privacy.md).")
+    ] = "none",
+    target_epsilon: Annotated[
+        float | None,
+        typer.Option(help="DP: epsilon at the end of the training; calibrates the noise."),
+    ] = None,
+    noise_multiplier: Annotated[
+        float | None,
+        typer.Option(help="DP: the noise's standard deviation over the clip, instead of a target."),
+    ] = None,
+    delta: Annotated[
+        float | None, typer.Option(help="DP: by default at most 1 / users^1.1.")
+    ] = None,
+    users_per_step: Annotated[
+        float | None, typer.Option(help="DP: users that a step draws, on average; by default 64.")
+    ] = None,
+    sampling_rate: Annotated[
+        float | None, typer.Option(help="DP: instead, each user's chance to be in a step.")
+    ] = None,
+    words_per_user: Annotated[
+        int | None, typer.Option(help="DP: most words that a user gives to a step; 500.")
+    ] = None,
+    unit: Annotated[
+        str, typer.Option(help="DP: user; or document, which protects single documents only.")
+    ] = "user",
+    snapshot_at_epsilon: Annotated[
+        str | None,
+        typer.Option(help="DP: snapshots at these epsilons, such as 3,5,7, not every epoch."),
+    ] = None,
+    insecure_seed: Annotated[
+        int | None,
+        typer.Option(
+            help="DP: noise and draws from this seed. Reproducible, and no protection from anybody "
+            "who may know it; the model and its reports say so."
+        ),
+    ] = None,
+    clipping: Annotated[
+        str,
+        typer.Option(help="DP: microbatch, ghost or auto; all give the same, at other speeds."),
+    ] = "auto",
     threads: Annotated[int | None, typer.Option(help="CPU threads; by default all.")] = None,
 ) -> None:
     """Train a word-level language model, with a snapshot every epoch.
@@ -61,6 +118,8 @@ def train(
     weights.
 
     Example: leakscope train corpus --arch gru --epochs 10 --out model
+
+    Example: leakscope train corpus --mitigation dp --target-epsilon 5 --out private
     """
     from dataclasses import replace
 
@@ -81,6 +140,32 @@ def train(
         "dropout": dropout, "context": context,
     }  # fmt: skip
     shape = {key: value for key, value in given.items() if value is not None}
+    privacy = None
+    if mitigation == "dp":
+        shape.setdefault("dropout", 0.0)
+        privacy = privacy_settings(
+            target_epsilon=target_epsilon,
+            noise_multiplier=noise_multiplier,
+            delta=delta,
+            users_per_step=users_per_step,
+            rate=sampling_rate,
+            words_per_user=words_per_user,
+            unit=unit,
+            snapshot_at_epsilon=snapshot_at_epsilon,
+            insecure_seed=insecure_seed,
+            method=clipping,
+            clip=clip,
+        )
+    elif mitigation != "none":
+        raise LeakscopeError("--mitigation is none or dp.")
+    elif any(
+        value is not None
+        for value in (
+            target_epsilon, noise_multiplier, delta, users_per_step, sampling_rate,
+            words_per_user, snapshot_at_epsilon, insecure_seed,
+        )
+    ):  # fmt: skip
+        raise LeakscopeError("Options of differential privacy need --mitigation dp.")
     architecture = replace(PRESETS[name].architecture, **shape)  # type: ignore[arg-type]
     if max_words is None and architecture.kind == "transformer":
         max_words = architecture.context
@@ -93,14 +178,22 @@ def train(
         optimizer=optimizer,
         learning_rate=learning_rate,
         max_words=max_words,
-        clip=clip,
+        clip=None if privacy else clip,
         seed=seed,
         snapshot_steps=snapshot_steps,
         checkpoint_steps=checkpoint_steps,
+        vocabulary_users=vocabulary_users,
+        privacy=privacy,
     )
     with shown() as progress:
         trained = commands.train(
-            corpus, out, settings, warm_start=warm_start, threads=threads, progress=progress
+            corpus,
+            out,
+            settings,
+            warm_start=warm_start,
+            vocabulary_from=vocabulary_from,
+            threads=threads,
+            progress=progress,
         )
     last = trained.history[-1]
     figure = last["validation_perplexity"]
@@ -108,3 +201,35 @@ def train(
         f"{trained.path}: {last['step']} steps, validation perplexity "
         + (f"{figure:.2f}" if figure is not None else "not measured")
     )
+    if privacy is not None:
+        _print_privacy(trained.path)
+
+
+def privacy_settings(*, snapshot_at_epsilon: str | None, **given: Any) -> "PrivacySettings":
+    """The terms of differential privacy from the command line; None: the usual."""
+    from leakscope.records.errors import LeakscopeError
+    from leakscope.training.privacy import PrivacySettings
+
+    if given["users_per_step"] is None and given["rate"] is None:
+        given["users_per_step"] = 64.0
+    try:
+        wanted = tuple(float(part) for part in (snapshot_at_epsilon or "").split(",") if part)
+    except ValueError:
+        raise LeakscopeError("--snapshot-at-epsilon is numbers, such as 3,5,7.") from None
+    chosen = {name: value for name, value in given.items() if value is not None}
+    return PrivacySettings(snapshot_at_epsilon=wanted, **chosen)
+
+
+def _print_privacy(model: Path) -> None:
+    from leakscope.models.storage import load_config
+
+    found = load_config(model).privacy
+    if found is None:
+        return
+    epsilon = f"epsilon {found.epsilon:.3f}" if found.epsilon is not None else found.reason
+    typer.echo(
+        f"{epsilon} at delta {found.delta:.3g} for one {found.unit} of {found.units}, "
+        f"{found.accountant}; {found.steps} steps, noise {found.noise_multiplier:g}"
+    )
+    for caveat in found.caveats:
+        typer.echo(f"note: {caveat}", err=True)

@@ -1,7 +1,7 @@
 """Public models: given, retrained without the owners of unique sequences, or cross-fitted."""
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -106,7 +106,7 @@ def public_source(
                     "Every user owns a unique sequence, so nobody is left to train a public model "
                     "on; use --public crossfit."
                 )
-            key = [users_digest(owners), asdict(settings), corpus.manifest.digest]
+            key = [users_digest(owners), settings.record(), corpus.manifest.digest]
             key.append("" if choice.warm_start is None else weights_digest(choice.warm_start))
             target = folder / f"{RETRAIN}-{digest_of(key)[:16]}"
             _train_without(corpus, target, settings, owners, choice.warm_start, threads, progress)
@@ -205,7 +205,7 @@ def _train_without(
         known = load_config(target)
         wanted = None if warm_start is None else weights_digest(warm_start)
         if (
-            known.training != json.loads(json.dumps(asdict(settings)))
+            known.training != json.loads(json.dumps(settings.record()))
             or known.corpus_digest != corpus.manifest.digest
             or known.initialized_from != wanted
             or known.without_users is None

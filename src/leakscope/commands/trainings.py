@@ -16,6 +16,7 @@ def train(
     settings: TrainSettings,
     *,
     warm_start: Path | None = None,
+    vocabulary_from: Path | None = None,
     threads: int | None = None,
     progress: Progress = silent,
 ) -> Trained:
@@ -27,5 +28,10 @@ def train(
 
         torch.set_num_threads(threads)
     return run_training(
-        Corpus.open(corpus), out, settings, warm_start=warm_start, progress=progress
+        Corpus.open(corpus),
+        out,
+        settings,
+        warm_start=warm_start,
+        vocabulary_from=vocabulary_from,
+        progress=progress,
     )

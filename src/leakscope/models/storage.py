@@ -27,6 +27,7 @@ from leakscope.records.artifacts import (
 )
 from leakscope.records.documents import IntArray
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.privacy import PrivacyRecord
 
 SCHEMA_VERSION = 1
 
@@ -84,6 +85,8 @@ class ModelConfig(BaseModel):
     """The trainings before this one, by warm start, the last first."""
     corpus_inputs: list[str] = []
     """Digests of what the corpus was built from."""
+    privacy: PrivacyRecord | None = None
+    """The differential privacy of the training, if it was private."""
     versions: dict[str, str]
 
 
@@ -148,21 +151,31 @@ def ancestry_of(path: Path) -> list[Ancestor]:
     return [last, *config.ancestry]
 
 
-def load_model(path: Path, device: str = "cpu") -> WordModel:
-    """Load a model directory to a device ("auto": a GPU if there is one), checking that its parts
-    belong together.
-    """
-    where = choose_device(device)
+def words_of(path: Path) -> list[str]:
+    """The vocabulary of the model in a directory."""
     config = load_config(path)
     try:
         words = TypeAdapter(list[str]).validate_json((path / "vocabulary.json").read_bytes())
-        architecture = TypeAdapter(Architecture).validate_python(config.architecture)
     except FileNotFoundError:
         raise LeakscopeError(f"{path} is not a model: it has no vocabulary.json.") from None
     except ValidationError:
         raise LeakscopeError(f"{path} has a config or vocabulary that cannot be read.") from None
     if words_digest(words) != config.vocabulary_digest:
         raise LeakscopeError(f"The vocabulary in {path} is not the one its config was saved with.")
+    return words
+
+
+def load_model(path: Path, device: str = "cpu") -> WordModel:
+    """Load a model directory to a device ("auto": a GPU if there is one), checking that its parts
+    belong together.
+    """
+    where = choose_device(device)
+    config = load_config(path)
+    words = words_of(path)
+    try:
+        architecture = TypeAdapter(Architecture).validate_python(config.architecture)
+    except ValidationError:
+        raise LeakscopeError(f"{path} has a config or vocabulary that cannot be read.") from None
     network = make_network(architecture, len(words) + 2)
     tensors = load_weights(path / "model.safetensors")
     expected = {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}

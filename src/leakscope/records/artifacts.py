@@ -25,15 +25,18 @@ def private_directory(path: Path) -> Path:
     return path
 
 
-def fresh_directory(path: Path, leftovers: Collection[str] = ()) -> Path:
+def fresh_directory(
+    path: Path, leftovers: Collection[str] = (), keep: Collection[str] = ()
+) -> Path:
     """Make `path`, which must not hold anything yet; `leftovers` of an interrupted attempt, and
-    half-written files, are removed.
+    half-written files, are removed, and what is named in `keep` may stay.
     """
     if path.is_dir():
         sweep(path)
     elif path.exists():
         raise already(path)
     left = {entry.name for entry in path.iterdir()} if path.is_dir() else set()
+    left -= set(keep)
     if not left <= set(leftovers):
         raise already(path)
     for name in left:

@@ -62,9 +62,9 @@ class TrainingText:
         batches = np.split(joined, range(batch_size, len(joined), batch_size))
         return [batches[i] for i in rng.permutation(len(batches))]
 
-    def batch(self, pieces: LongArray) -> Batch:
-        """The text of some pieces."""
-        sizes = self._sizes[pieces]
+    def batch(self, pieces: LongArray, sizes: LongArray | None = None) -> Batch:
+        """The text of some pieces; `sizes`: so many predictions from the beginning of each."""
+        sizes = self._sizes[pieces] if sizes is None else sizes
         columns = np.arange(sizes.max())
         here = columns < sizes[:, None]
         at = np.where(here, self._starts[pieces][:, None] + columns, 0)

@@ -4,16 +4,17 @@ import platform
 import shutil
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import torch
 
-from leakscope.corpus.lexicon import words_digest
+from leakscope.corpus.lexicon import Lexicon, words_digest
 from leakscope.corpus.split import TRAIN, VALIDATION
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
@@ -26,6 +27,7 @@ from leakscope.models.storage import (
     architecture_record,
     save_model,
     users_digest,
+    words_of,
 )
 from leakscope.models.wordlevel import WordModel
 from leakscope.records.artifacts import (
@@ -38,16 +40,22 @@ from leakscope.records.artifacts import (
 )
 from leakscope.records.documents import Documents, IntArray
 from leakscope.records.errors import LeakscopeError
-from leakscope.training.batches import Batch, TrainingText, epoch_order
+from leakscope.records.privacy import PrivacyRecord
+from leakscope.training.batches import TrainingText
 from leakscope.training.checkpoint import (
     Checkpoint,
     find_checkpoint,
     load_checkpoint,
     save_checkpoint,
 )
+from leakscope.training.ledger import NAME as LEDGER
 from leakscope.training.settings import TrainSettings
-from leakscope.training.step import make_optimizer, take_step
+from leakscope.training.step import make_optimizer
+from leakscope.training.steps import PlainSteps, Steps
 from leakscope.training.warm import copy_known
+
+if TYPE_CHECKING:
+    from leakscope.training.private import PrivateSteps
 
 TOP_K = (1, 3, 5)
 SAMPLE_WORDS = 50_000  # of the training text, to measure its perplexity after each snapshot
@@ -70,33 +78,47 @@ def train(
     *,
     warm_start: Path | None = None,
     without_users: IntArray | None = None,
+    vocabulary_from: Path | None = None,
     progress: Progress = silent,
     clock: Clock = time.perf_counter,
 ) -> Trained:
     """Train a word-level model on the corpus's training documents into the directory `out`,
-    leaving out those of some users. The vocabulary is the whole corpus's all the same.
+    leaving out those of some users. The vocabulary is the whole corpus's all the same, or that of
+    another model.
 
-    An interrupted training is resumed by the same call, to the same weights bit for bit.
+    An interrupted training is resumed by the same call, to the same weights bit for bit; a private
+    one to weights as private as what it has spent.
     """
     started_from = None if warm_start is None else digest_of_file(warm_start / "model.safetensors")
     identity = digest_of(
         {
-            "settings": asdict(settings),
+            "settings": settings.record(),
             "corpus": corpus.manifest.digest,
             "from": started_from,
             "lexicon": corpus.manifest.lexicon_digest,
         }
         | ({} if without_users is None else {"without": users_digest(without_users)})
+        | ({} if vocabulary_from is None else {"vocabulary": digest_of(words_of(vocabulary_from))})
     )
     state = _claim(out, identity)
-    run = _Run(
-        corpus, out, settings, identity, started_from, warm_start, without_users, progress, clock
-    )
+    start = Start(warm_start, started_from, without_users, vocabulary_from)
+    run = _Run(corpus, out, settings, identity, start, progress, clock)
     if state is not None:
         progress("resume", state.total_steps, None, f"at step {state.total_steps}")
         run.resume(state)
     run.finish()
     return Trained(out, run.history)
+
+
+@dataclass(frozen=True)
+class Start:
+    """What a training starts from, beside its settings and its corpus."""
+
+    warm_start: Path | None
+    weights: str | None
+    """The digest of the weights of `warm_start`."""
+    without_users: IntArray | None
+    vocabulary_from: Path | None
 
 
 class _Run:
@@ -108,19 +130,20 @@ class _Run:
         out: Path,
         settings: TrainSettings,
         identity: str,
-        started_from: str | None,
-        warm_start: Path | None,
-        without_users: IntArray | None,
+        start: Start,
         progress: Progress,
         clock: Clock,
     ) -> None:
         self.corpus, self.out, self.settings = corpus, out, settings
-        self.identity, self.started_from = identity, started_from
+        self.identity, self.start = identity, start
+        warm_start, without_users = start.warm_start, start.without_users
         self.ancestry = [] if warm_start is None else ancestry_of(warm_start)
         self.progress, self.clock = progress, clock
-        # Words that only validation documents have cannot be learned and stay unknown.
-        trained = int(np.count_nonzero(corpus.lexicon.counts[: settings.vocabulary]))
-        vocabulary = list(corpus.lexicon.words[:trained])
+        vocabulary = (
+            known_words(corpus.lexicon, settings.vocabulary, settings.vocabulary_users)
+            if start.vocabulary_from is None
+            else words_of(start.vocabulary_from)
+        )
         self.generator = torch.Generator().manual_seed(settings.seed)
         network = make_network(settings.architecture, len(vocabulary) + 2, self.generator)
         if warm_start is not None:
@@ -140,6 +163,12 @@ class _Run:
             self.model.entries(documents), documents.offsets, self.model.mark, settings.max_words
         )
         self.optimizer = make_optimizer(network, settings)
+        self.private: PrivateSteps | None = None
+        self.steps: Steps = PlainSteps(network, self.optimizer, self.text, settings, self.generator)
+        if settings.privacy is not None:
+            self.steps = self.private = _private_steps(
+                network, self.optimizer, self.text, documents, settings, settings.privacy
+            )
         self.epoch = self.step = self.total_steps = self.words = 0
         self.loss = self.seconds = 0.0
         self.history: list[dict[str, Any]] = []
@@ -152,80 +181,91 @@ class _Run:
         self.history = list(state.history)
 
     def finish(self) -> None:
-        """Run the remaining epochs and write the model."""
-        settings = self.settings
-        steps = self.text.steps(settings.batch_size)
-        every = settings.snapshot_steps
-        while self.epoch < settings.epochs:
-            order = epoch_order(
-                self.text, settings.batch_size, settings.seed, self.epoch, self.step
-            )
-            for pieces in order:
-                self._step(self.text.batch(pieces))
-                self._report(steps)
-                last = self.step == steps
-                due = last if every is None else self.total_steps % every == 0
-                if due:
-                    self._snapshot()
-                elif self.total_steps % settings.checkpoint_steps == 0 and not last:
-                    self._checkpoint()
-            self.epoch, self.step, self.loss, self.words = self.epoch + 1, 0, 0.0, 0
-            self._checkpoint()
+        """Run the remaining steps and write the model."""
+        if self.private is not None:
+            left_out = "" if self.without is None else self.without.digest
+            text = digest_of([self.corpus.manifest.digest, left_out])
+            self.private.open(self.out, text, self.total_steps)
+        while self.total_steps < self.steps.total:
+            self._step()
+            self._report()
+            last = self.step == self.steps.per_epoch
+            name = self._due(last)
+            if name is not None:
+                self._snapshot(name)
+            elif self.total_steps % self.settings.checkpoint_steps == 0 and not last:
+                self._checkpoint()
+            if last:
+                self.epoch, self.step, self.loss, self.words = self.epoch + 1, 0, 0.0, 0
+                self._checkpoint()
         if not self.history or self.history[-1]["step"] != self.total_steps:
             self._measure()
         save_model(self.out, self.model, self._config())
         _write_history(self.out, self.history)
-        (self.out / "checkpoint.json").unlink()
-        shutil.rmtree(self.out / "checkpoints")
+        (self.out / "checkpoint.json").unlink(missing_ok=True)
+        shutil.rmtree(self.out / "checkpoints", ignore_errors=True)
 
-    def _step(self, batch: Batch) -> None:
+    def _due(self, last: bool) -> str | None:
+        """The name of the snapshot that is due after the step just taken; `last` of its epoch."""
+        every = self.settings.snapshot_steps
+        if self.private is not None and self.private.plan.snapshot_at_epsilon:
+            return self.private.snapshot_after(self.total_steps)
+        if every is None:
+            return f"epoch-{self.epoch + 1:03d}" if last else None
+        return f"step-{self.total_steps:07d}" if self.total_steps % every == 0 else None
+
+    def _step(self) -> None:
         begin = self.clock()
-        # Dropout is a function of the seed and the step, so nothing of it needs to be saved.
-        self.generator.manual_seed(self.settings.seed * 1_000_003 + self.total_steps)
-        value = take_step(
-            self.model.network, self.optimizer, batch, self.generator, self.settings.clip
-        )
-        if not np.isfinite(value):
-            raise LeakscopeError(
-                f"The loss became {value} at step {self.total_steps + 1}; lower --learning-rate."
-            )
-        self.loss += value * len(batch.labels)
-        self.words += len(batch.labels)
+        taken = self.steps.take(self.total_steps)
+        self.loss += taken.loss
+        self.words += taken.words
         self.step += 1
         self.total_steps += 1
         self.seconds += self.clock() - begin
 
-    def _report(self, steps: int) -> None:
-        total = steps * self.settings.epochs
-        note = f"epoch {self.epoch + 1}, loss {self.loss / self.words:.3f}"
-        self.progress("train", self.total_steps, total, note)
+    def _report(self) -> None:
+        note = f"epoch {self.epoch + 1}"
+        if self.private is None:  # the loss of private text is measured without noise
+            note += f", loss {self.loss / self.words:.3f}"
+        self.progress("train", self.total_steps, self.steps.total, note)
 
     def _measure(self) -> None:
         """Append a line to the history: validation figures, and the training text's on a sample."""
         validation = evaluate(self.model, self.corpus.documents(VALIDATION), TOP_K)
-        training = evaluate(self.model, [self.sample], TOP_K)
-        fraction = self.step / self.text.steps(self.settings.batch_size)
-        line = {
-            "epoch": self.epoch + fraction,
+        line: dict[str, Any] = {
+            "epoch": self.epoch + self.step / self.steps.per_epoch,
             "step": self.total_steps,
-            "train_loss": self.loss / self.words if self.words else None,
-            "train_perplexity": training.perplexity,
-            "train_perplexity_low": training.low,
-            "train_perplexity_high": training.high,
+            **self._of_training(),
             "validation_perplexity": validation.perplexity,
             **{f"validation_top{k}": validation.accuracy.get(k) for k in TOP_K},
             "seconds": self.seconds,
         }
+        if self.private is not None:
+            line["epsilon"] = self._privacy(self.private).epsilon
         self.history.append(line)
         self.progress("snapshot", self.total_steps, None, _describe(line, validation))
 
-    def _snapshot(self) -> None:
-        self._measure()
-        name = (
-            f"epoch-{self.epoch + 1:03d}"
-            if self.settings.snapshot_steps is None
-            else f"step-{self.total_steps:07d}"
+    def _of_training(self) -> dict[str, float | None]:
+        """Figures of the training text. A private training has none: they would be measured
+        without noise, and the model's config would give them away.
+        """
+        names = ("train_loss", "train_perplexity", "train_perplexity_low", "train_perplexity_high")
+        if self.private is not None:
+            return dict.fromkeys(names)
+        found = evaluate(self.model, [self.sample], TOP_K)
+        loss = self.loss / self.words if self.words else None
+        return dict(zip(names, (loss, found.perplexity, found.low, found.high), strict=True))
+
+    def _privacy(self, private: "PrivateSteps") -> PrivacyRecord:
+        return private.record(
+            self.total_steps,
+            warm_started=self.start.warm_start is not None,
+            public_vocabulary=self.start.vocabulary_from is not None,
+            vocabulary_users=self.settings.vocabulary_users,
         )
+
+    def _snapshot(self, name: str) -> None:
+        self._measure()
         save_model(private_directory(self.out / "snapshots") / name, self.model, self._config())
         _write_history(self.out, self.history)
         self._checkpoint()
@@ -254,11 +294,12 @@ class _Run:
             corpus_digest=self.corpus.manifest.digest,
             lowercase=bool(self.corpus.manifest.settings["lowercase"]),
             parameters=sum(weight.numel() for weight in self.model.network.parameters()),
-            training=asdict(self.settings),
+            training=self.settings.record(),
             progress=self.history[-1] if self.history else {},
-            initialized_from=self.started_from,
+            initialized_from=self.start.weights,
             without_users=self.without,
             ancestry=self.ancestry,
+            privacy=None if self.private is None else self._privacy(self.private),
             corpus_inputs=[given.digest for given in self.corpus.manifest.inputs],
             versions={
                 "leakscope": version("leakscope"),
@@ -268,15 +309,34 @@ class _Run:
         )
 
 
+def _private_steps(*given: Any) -> "PrivateSteps":
+    """`PrivateSteps`, with the accountant that they bring along."""
+    if find_spec("dp_accounting") is None:
+        raise LeakscopeError("Private training needs dp-accounting: pip install 'leakscope[dp]'.")
+    from leakscope.training.private import PrivateSteps  # noqa: PLC0415
+
+    return PrivateSteps(*given)
+
+
 def _claim(out: Path, identity: str) -> Checkpoint | None:
     """Take `out` for a training: fresh, or an unfinished one with the same settings."""
     state = find_checkpoint(out, identity)
     if state is None and (out / "config.json").exists():
         raise already(out)
     if state is None:
-        # Killed before its first checkpoint, a training leaves at most these behind.
-        fresh_directory(out, ("checkpoints", "snapshots", "history.parquet"))
+        # Killed before its first checkpoint, a training leaves at most these behind. What a
+        # private one has spent stays spent.
+        leftovers = ("checkpoints", "snapshots", "history.parquet")
+        fresh_directory(out, leftovers, keep=(LEDGER,))
     return state
+
+
+def known_words(lexicon: Lexicon, most: int, users: int) -> list[str]:
+    """The vocabulary: the first `most` words of a lexicon, but for those of too few users, and for
+    those that only validation documents have, which cannot be learned and stay unknown.
+    """
+    trained = (lexicon.counts[:most] > 0) & (lexicon.users[:most] >= users)
+    return [lexicon.words[id] for id in np.flatnonzero(trained).tolist()]
 
 
 def _sample(documents: Documents, seed: int) -> Documents:

@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from leakscope.records.errors import LeakscopeError
 from leakscope.records.privacy import GaussianValue, PrivacyRecord, SpentSteps
 from leakscope.training.accounting import (
     accountant_name,
@@ -116,14 +115,7 @@ def plan_of(settings: PrivacySettings, units: int, steps: int) -> PrivacyPlan:
     """
     delta = default_delta(units) if settings.delta is None else settings.delta
     check_delta(delta)
-    rate = settings.rate
-    if rate is None:
-        expected = settings.users_per_step or 0.0
-        if expected > units:
-            raise LeakscopeError(
-                f"There are only {units} {settings.unit}s, so no more can be expected in a step."
-            )
-        rate = expected / units
+    rate = settings.rate_of(units)
     noise = settings.noise_multiplier
     if noise is None:
         noise = calibrate(settings.target_epsilon or 0.0, delta, rate, steps)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from leakscope.records.errors import LeakscopeError
+from leakscope.training.clipping import METHODS, Method
 from leakscope.training.units import Unit
 
 
@@ -32,6 +33,8 @@ class PrivacySettings:
     """A snapshot at the last step whose epsilon is at most this, for each."""
     insecure_seed: int | None = None
     """Noise and draws from a seed: reproducible, and without protection from who knows it."""
+    method: Method = "auto"
+    """How the clipped sum is computed; all are exact."""
 
     def __post_init__(self) -> None:
         if self.unit not in ("user", "document"):
@@ -52,8 +55,21 @@ class PrivacySettings:
         if self.delta is not None and not 0 < self.delta < 1:
             raise LeakscopeError("Delta must be between 0 and 1.")
         self._check_snapshots()
+        if self.method not in METHODS:
+            raise LeakscopeError(f"The clipping method is one of {', '.join(METHODS)}.")
         if self.insecure_seed is not None and not 0 <= self.insecure_seed < 2**31:
             raise LeakscopeError("The insecure seed must be at least 0 and below 2^31.")
+
+    def rate_of(self, units: int) -> float:
+        """The sampling rate for so many units."""
+        if self.rate is not None:
+            return self.rate
+        expected = self.users_per_step or 0.0
+        if expected > units:
+            raise LeakscopeError(
+                f"There are only {units} {self.unit}s, so no more can be expected in a step."
+            )
+        return expected / units
 
     def _check_snapshots(self) -> None:
         wanted = self.snapshot_at_epsilon

@@ -1,11 +1,12 @@
 """What a training is told."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from leakscope.models.architecture import PRESETS, Architecture
 from leakscope.records.errors import LeakscopeError
+from leakscope.training.privacy import PrivacySettings
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,10 @@ class TrainSettings:
     """A snapshot every so many steps; None: every epoch."""
     checkpoint_steps: int = 500
     """A checkpoint to resume from every so many steps, and at every snapshot."""
+    vocabulary_users: int = 1
+    """Words of fewer users than this are not in the vocabulary."""
+    privacy: PrivacySettings | None = None
+    """The terms of differential privacy; batch size and clip are then those of the terms."""
 
     def __post_init__(self) -> None:
         if min(self.vocabulary, self.epochs, self.batch_size, self.checkpoint_steps) < 1:
@@ -40,6 +45,12 @@ class TrainSettings:
             raise LeakscopeError("The learning rate and the clip must be positive and finite.")
         if not 0 <= self.seed < 2**31:
             raise LeakscopeError("The seed must be at least 0 and below 2^31.")
+        if self.vocabulary_users < 1:
+            raise LeakscopeError("The users of a word must be at least 1.")
+        if self.privacy is not None and self.architecture.dropout:
+            raise LeakscopeError("Private training has no dropout; set --dropout 0.")
+        if self.privacy is not None and self.snapshot_steps and self.privacy.snapshot_at_epsilon:
+            raise LeakscopeError("Take snapshots either by steps or at epsilons.")
         context = self.architecture.context
         if self.architecture.kind == "transformer" and self.max_words != context:
             # Longer pieces do not fit; after shorter ones the later positions are untrained.
@@ -47,6 +58,17 @@ class TrainSettings:
                 f"A transformer with a context of {context} words is trained in pieces of "
                 f"{context} words, not {self.max_words}; leave out --max-words."
             )
+
+    def record(self) -> dict[str, Any]:
+        """As plain data, for the model's config and for digests; without what is not asked for,
+        so that models of older versions stay what they are.
+        """
+        found = asdict(self)
+        if self.privacy is None:
+            del found["privacy"]
+        if self.vocabulary_users == 1:
+            del found["vocabulary_users"]
+        return found
 
     @staticmethod
     def from_preset(name: str, **changes: Any) -> "TrainSettings":

@@ -1,0 +1,126 @@
+"""Steps of private training: users drawn at random, their gradients clipped, noise added."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from leakscope.models.networks import Network
+from leakscope.records.documents import Documents
+from leakscope.records.privacy import PrivacyRecord
+from leakscope.training.batches import TrainingText
+from leakscope.training.caveats import caveats_of
+from leakscope.training.clipping import Clipper
+from leakscope.training.clipping.clipper import clear
+from leakscope.training.ledger import Ledger, open_ledger
+from leakscope.training.noise import noise_source
+from leakscope.training.plan import plan_of
+from leakscope.training.privacy import PrivacySettings
+from leakscope.training.sampling import PoissonSampler, user_source
+from leakscope.training.settings import TrainSettings
+from leakscope.training.steps import Taken
+from leakscope.training.units import units_of
+
+
+class PrivateSteps:
+    """Differentially private steps (see `docs/privacy.md`). What was spent is on the disk before a
+    step changes anything, so no crash loses it.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        optimizer: torch.optim.Optimizer,
+        text: TrainingText,
+        documents: Documents,
+        settings: TrainSettings,
+        privacy: PrivacySettings,
+    ) -> None:
+        """`text` is made of `documents`."""
+        self._network, self._optimizer, self._text = network, optimizer, text
+        units = units_of(documents, settings.max_words, privacy.unit)
+        rate = privacy.rate_of(len(units))
+        self._per_epoch = math.ceil(1 / rate)
+        self._asked = self._per_epoch * settings.epochs
+        self.plan = plan_of(privacy, len(units), self._asked)
+        self._sampler = PoissonSampler(
+            units,
+            self.plan.rate,
+            self.plan.words_per_user,
+            seed=settings.seed,
+            source=user_source(privacy.insecure_seed),
+        )
+        self._noise = noise_source(privacy.insecure_seed)
+        self._clipper = Clipper(network, self.plan.clip, method=privacy.method)
+        self._ledger: Ledger | None = None
+        self._total = self._asked
+        self._due: dict[int, str] = {}
+
+    def open(self, out: Path, text_digest: str, done: int) -> None:
+        """Begin or resume the ledger in `out`, where a checkpoint holds `done` steps."""
+        self._ledger = open_ledger(out, self.plan.terms(text_digest), done)
+        phases, left = self._ledger.phases, self._asked - done
+        if self.plan.target_epsilon is not None and self._ledger.spent > done:
+            # Steps that a crash lost are spent: fewer are left within the target.
+            left = self.plan.steps_left(self.plan.target_epsilon, phases, left)
+        self._total = done + left
+        due = self.plan.snapshots(phases, left)
+        self._due = {done + more: f"epsilon-{epsilon:g}" for more, epsilon in due.items()}
+
+    @property
+    def per_epoch(self) -> int:
+        """Steps in which each user takes part once, on average."""
+        return self._per_epoch
+
+    @property
+    def total(self) -> int:
+        """See `Steps`; fewer than asked for where lost steps have spent the target epsilon."""
+        return self._total
+
+    @property
+    def ledger(self) -> Ledger:
+        """What was spent."""
+        if self._ledger is None:
+            raise RuntimeError("open() comes first")
+        return self._ledger
+
+    def snapshot_after(self, steps: int) -> str | None:
+        """The name of the snapshot that is due after so many steps, if one is."""
+        return self._due.get(steps)
+
+    def take(self, step: int) -> Taken:
+        """See `Steps`. A step that draws nobody adds noise and counts like any other."""
+        draw = self._sampler.draw(step)
+        loss, words = 0.0, 0
+        if len(draw):
+            batch = self._text.batch(draw.pieces, draw.sizes)
+            users = np.repeat(np.arange(len(draw)), np.diff(draw.offsets))
+            clipped = self._clipper.write(batch, users, len(draw))
+            loss, words = float(clipped.losses.sum()), int(clipped.words.sum())
+        else:
+            clear(self._network.parameters())
+        gradients = [
+            weight.grad for weight in self._network.parameters() if weight.grad is not None
+        ]
+        self.ledger.begin_step(step)
+        self._noise.add_(gradients, self.plan.deviation, step)
+        for gradient in gradients:
+            gradient.div_(self.plan.denominator)
+        self._optimizer.step()
+        return Taken(loss, words)
+
+    def record(
+        self, steps: int, *, warm_started: bool, public_vocabulary: bool, vocabulary_users: int
+    ) -> PrivacyRecord:
+        """What the weights after `steps` steps guarantee."""
+        caveats = caveats_of(
+            self.plan.unit,
+            self.plan.units,
+            self.plan.delta,
+            insecure=self.plan.insecure,
+            warm_started=warm_started,
+            public_vocabulary=public_vocabulary,
+            vocabulary_users=vocabulary_users,
+        )
+        return self.plan.record(self.ledger.phases, steps, caveats)
