@@ -16,6 +16,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from leakscope.corpus.split import VALIDATION
+from leakscope.corpus.store import Corpus
+from leakscope.models.evaluate import evaluate
+from leakscope.models.storage import load_model
+
 USERS = 6000
 EPSILONS = "3,5,7"
 SHAPE = ("--arch", "lstm", "--layers", "1", "--embedding", "64", "--hidden", "64")
@@ -67,7 +72,7 @@ def main(private: Path, public: Path, out: Path) -> None:
     words = ("--vocabulary-from", base)
     leakscope(
         out / "plain" / "config.json", "train", corpus, "--out", out / "plain", *SHAPE, *words,
-        "--epochs", "6", "--learning-rate", "0.003",
+        "--epochs", "5", "--batch-size", "256", "--learning-rate", "0.005",
     )  # fmt: skip
     leakscope(
         out / "dp" / "config.json", "train", corpus, "--out", out / "dp", *SHAPE, *words,
@@ -86,9 +91,12 @@ def main(private: Path, public: Path, out: Path) -> None:
         runs.append(out / "runs" / name)
         leakscope(
             runs[-1] / "metrics.json", "report", model, corpus, "--out", runs[-1], "--name", name,
-            "--public", base, "--least-context", "0",
+            "--public", base, "--benchmark", "--least-context", "0",
         )  # fmt: skip
-    leakscope(out / "none", "compare", *runs, "--out", out / "compare")
+    leakscope(out / "compare", "compare", *runs, "--out", out / "compare")
+    opened = Corpus.open(corpus)
+    found = evaluate(load_model(base).reading(opened.lexicon), opened.documents(VALIDATION))
+    print(f"public model: perplexity {found.perplexity:.2f}, accuracy {found.accuracy}")
 
 
 if __name__ == "__main__":

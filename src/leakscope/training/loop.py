@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 import torch
 
-from leakscope.corpus.lexicon import Lexicon, words_digest
+from leakscope.corpus.lexicon import words_digest
 from leakscope.corpus.split import TRAIN, VALIDATION
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
-from leakscope.models.evaluate import Evaluation, evaluate
+from leakscope.models.evaluate import evaluate
 from leakscope.models.networks import make_network
 from leakscope.models.storage import (
     ModelConfig,
@@ -36,9 +35,8 @@ from leakscope.records.artifacts import (
     digest_of_file,
     fresh_directory,
     private_directory,
-    write_parquet,
 )
-from leakscope.records.documents import Documents, IntArray
+from leakscope.records.documents import IntArray
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.privacy import PrivacyRecord
 from leakscope.training.batches import TrainingText
@@ -48,6 +46,7 @@ from leakscope.training.checkpoint import (
     load_checkpoint,
     save_checkpoint,
 )
+from leakscope.training.history import describe, known_words, sample_of, write_history
 from leakscope.training.ledger import NAME as LEDGER
 from leakscope.training.settings import TrainSettings
 from leakscope.training.step import make_optimizer
@@ -58,7 +57,6 @@ if TYPE_CHECKING:
     from leakscope.training.private import PrivateSteps
 
 TOP_K = (1, 3, 5)
-SAMPLE_WORDS = 50_000  # of the training text, to measure its perplexity after each snapshot
 
 Clock = Callable[[], float]
 
@@ -158,7 +156,7 @@ class _Run:
             documents = documents.take(np.flatnonzero(~np.isin(documents.users, without_users)))
         if not len(documents):
             raise LeakscopeError("No document is left to train on without these users.")
-        self.sample = _sample(documents, settings.seed)
+        self.sample = sample_of(documents, settings.seed)
         self.text = TrainingText(
             self.model.entries(documents), documents.offsets, self.model.mark, settings.max_words
         )
@@ -201,7 +199,7 @@ class _Run:
         if not self.history or self.history[-1]["step"] != self.total_steps:
             self._measure()
         save_model(self.out, self.model, self._config())
-        _write_history(self.out, self.history)
+        write_history(self.out, self.history)
         (self.out / "checkpoint.json").unlink(missing_ok=True)
         shutil.rmtree(self.out / "checkpoints", ignore_errors=True)
 
@@ -243,7 +241,7 @@ class _Run:
         if self.private is not None:
             line["epsilon"] = self._privacy(self.private).epsilon
         self.history.append(line)
-        self.progress("snapshot", self.total_steps, None, _describe(line, validation))
+        self.progress("snapshot", self.total_steps, None, describe(line, validation))
 
     def _of_training(self) -> dict[str, float | None]:
         """Figures of the training text. A private training has none: they would be measured
@@ -267,7 +265,7 @@ class _Run:
     def _snapshot(self, name: str) -> None:
         self._measure()
         save_model(private_directory(self.out / "snapshots") / name, self.model, self._config())
-        _write_history(self.out, self.history)
+        write_history(self.out, self.history)
         self._checkpoint()
 
     def _checkpoint(self) -> None:
@@ -329,35 +327,3 @@ def _claim(out: Path, identity: str) -> Checkpoint | None:
         leftovers = ("checkpoints", "snapshots", "history.parquet")
         fresh_directory(out, leftovers, keep=(LEDGER,))
     return state
-
-
-def known_words(lexicon: Lexicon, most: int, users: int) -> list[str]:
-    """The vocabulary: the first `most` words of a lexicon, but for those of too few users, and for
-    those that only validation documents have, which cannot be learned and stay unknown.
-    """
-    trained = (lexicon.counts[:most] > 0) & (lexicon.users[:most] >= users)
-    return [lexicon.words[id] for id in np.flatnonzero(trained).tolist()]
-
-
-def _sample(documents: Documents, seed: int) -> Documents:
-    """Documents drawn at random until they have about SAMPLE_WORDS words."""
-    order = np.random.default_rng([seed, 7]).permutation(len(documents))
-    enough = int(np.searchsorted(np.cumsum(documents.lengths()[order]), SAMPLE_WORDS)) + 1
-    chosen = np.sort(order[:enough])
-    return Documents.of([(int(documents.users[i]), documents.words_of(i).tolist()) for i in chosen])
-
-
-def _describe(line: dict[str, Any], validation: Evaluation) -> str:
-    if validation.perplexity is None:
-        why = "the loss is beyond any number" if validation.words else "no validation documents"
-        return f"epoch {line['epoch']:.2f}: {why}"
-    return (
-        f"epoch {line['epoch']:.2f}: validation perplexity {validation.perplexity:.2f}, "
-        f"top-1 accuracy {100 * validation.accuracy[1]:.2f}%"
-    )
-
-
-def _write_history(out: Path, history: list[dict[str, Any]]) -> None:
-    integer = {"step": pa.int64()}
-    schema = pa.schema([(name, integer.get(name, pa.float64())) for name in history[0]])
-    write_parquet(out / "history.parquet", pa.Table.from_pylist(history, schema))

@@ -1,0 +1,326 @@
+"""Private training as a whole: each step as by hand, what is recorded, and what survives a kill."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from leakscope.corpus.build import BuildSettings, build_rows
+from leakscope.corpus.rows import Row
+from leakscope.models.architecture import KINDS, Architecture
+from leakscope.models.networks import make_network
+from leakscope.models.storage import load_config, load_model
+from leakscope.records.errors import LeakscopeError
+from leakscope.training.accounting import epsilon
+from leakscope.training.batches import TrainingText
+from leakscope.training.history import known_words
+from leakscope.training.loop import train
+from leakscope.training.noise import InsecureNoise
+from leakscope.training.privacy import PrivacySettings
+from leakscope.training.sampling import InsecureUsers, PoissonSampler
+from leakscope.training.settings import TrainSettings
+from leakscope.training.units import units_of
+
+TINY = {
+    "lstm": Architecture("lstm", 2, 6, 8),
+    "gru": Architecture("gru", 1, 6, 8),
+    "transformer": Architecture("transformer", 1, 8, 8, heads=2, context=12),
+}
+SEED = 11
+
+
+def private(kind="gru", **changes):
+    terms = {
+        "rate": 0.3,
+        "words_per_user": 20,
+        "clip": 0.05,
+        "noise_multiplier": 0.7,
+        "insecure_seed": SEED,
+    }
+    settings = {"epochs": 2, "vocabulary": 50, "max_words": 12, "seed": 1, "learning_rate": 0.01}
+    for name, value in changes.items():
+        (terms if name in PrivacySettings.__dataclass_fields__ else settings)[name] = value
+    terms = {name: value for name, value in terms.items() if value is not None}
+    return TrainSettings(TINY[kind], privacy=PrivacySettings(**terms), **settings)
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [
+        Row(f"u{min(i, i % 23)}", " ".join(f"w{a}" for a in rng.integers(0, 30, 1 + i % 17)))
+        for i in range(120)
+    ]
+    return build_rows(rows, tmp_path / "corpus", settings=BuildSettings(validation=0.1))
+
+
+def by_hand(corpus, settings, steps):
+    """The same training in plain lines: for each drawn user a gradient by autograd, clipped."""
+    terms, documents = settings.privacy, corpus.load()
+    words = known_words(corpus.lexicon, settings.vocabulary, settings.vocabulary_users)
+    generator = torch.Generator().manual_seed(settings.seed)
+    network = make_network(settings.architecture, len(words) + 2, generator)
+    entries = [
+        words.index(word) if word in words else len(words)
+        for word in corpus.lexicon.spell(documents.ids)
+    ]
+    mark = len(words) + 1
+    text = TrainingText(np.array(entries), documents.offsets, mark, settings.max_words)
+    units = units_of(documents, settings.max_words, terms.unit)
+    sampler = PoissonSampler(
+        units, terms.rate, terms.words_per_user, seed=settings.seed,
+        source=InsecureUsers(terms.insecure_seed),
+    )  # fmt: skip
+    weights = list(network.parameters())
+    optimizer = torch.optim.Adam(weights, lr=settings.learning_rate)
+    seen = []
+    for step in range(steps):
+        draw = sampler.draw(step)
+        seen.append(len(draw))
+        total = [torch.zeros_like(weight) for weight in weights]
+        for user in range(len(draw)):
+            mine = slice(draw.offsets[user], draw.offsets[user + 1])
+            losses = []
+            for piece, size in zip(draw.pieces[mine], draw.sizes[mine], strict=True):
+                batch = text.batch(np.array([piece]))
+                logits = network.output(network.hidden(batch.inputs[:, :size]))[0]
+                losses.append(
+                    torch.nn.functional.cross_entropy(logits, batch.labels[:size], reduction="none")
+                )
+            gradients = torch.autograd.grad(torch.cat(losses).mean(), weights, allow_unused=True)
+            gradients = [
+                torch.zeros_like(w) if g is None else g
+                for w, g in zip(weights, gradients, strict=True)
+            ]
+            norm = torch.cat([each.flatten() for each in gradients]).norm()
+            for sum_, gradient in zip(total, gradients, strict=True):
+                sum_.add_(gradient * min(1.0, terms.clip / float(norm)))
+        InsecureNoise(terms.insecure_seed).add_(total, terms.noise_multiplier * terms.clip, step)
+        for weight, sum_ in zip(weights, total, strict=True):
+            weight.grad = sum_ / (terms.rate * len(units))
+        optimizer.step()
+    return network, len(units), seen
+
+
+@pytest.mark.parametrize("method", ["ghost", "microbatch"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("unit", ["user", "document"])
+def test_every_step_is_as_by_hand(corpus, tmp_path, kind, method, unit):
+    rate = 0.3 if unit == "user" else 0.1
+    settings = private(kind, method=method, unit=unit, rate=rate)
+    train(corpus, tmp_path / "m", settings)
+    config = load_config(tmp_path / "m")
+    steps = settings.epochs * int(np.ceil(1 / rate))
+    network, units, seen = by_hand(corpus, settings, steps)
+    found = load_file(tmp_path / "m" / "model.safetensors")
+    # Adam divides by the size of tiny gradients, which makes much of their rounding.
+    for name, weight in network.state_dict().items():
+        torch.testing.assert_close(found[name], weight, atol=2e-4, rtol=2e-3)
+    assert config.privacy.steps == steps and config.privacy.units == units
+    assert len(set(seen)) > 1, "the draws differ in size, the denominator does not"
+    assert config.privacy.expected_units == pytest.approx(rate * units)
+
+
+def test_what_is_recorded(corpus, tmp_path):
+    settings = private(noise_multiplier=None, target_epsilon=4.0, epochs=5)
+    trained = train(corpus, tmp_path / "m", settings)
+    found = load_config(tmp_path / "m").privacy
+    assert found.epsilon <= 4.0 and found.epsilon > 3.9
+    assert found.epsilon == epsilon(found.noise_multiplier, 0.3, 20, found.delta)
+    assert found.delta <= found.units**-1.1 and found.lost_steps == 0 and found.steps == 20
+    assert found.insecure_seed and "--insecure-seed" in found.caveats[0]
+    assert any("vocabulary" in caveat for caveat in found.caveats)
+    epsilons = [line["epsilon"] for line in trained.history]
+    assert epsilons == sorted(epsilons) and epsilons[-1] == found.epsilon
+    # The text's own figures would be without noise.
+    for line in trained.history:
+        assert line["train_loss"] is None and line["train_perplexity"] is None
+    assert "privacy" in load_config(tmp_path / "m").training
+    table = pq.read_table(tmp_path / "m" / "history.parquet")
+    assert table["epsilon"].to_pylist() == epsilons
+
+
+def test_secure_noise_differs_from_run_to_run(corpus, tmp_path):
+    for name in ("a", "b"):
+        train(corpus, tmp_path / name, private(insecure_seed=None, epochs=1))
+    first, second = (load_file(tmp_path / name / "model.safetensors") for name in ("a", "b"))
+    assert not torch.equal(first["embedding.weight"], second["embedding.weight"])
+    assert not load_config(tmp_path / "a").privacy.insecure_seed
+
+
+def test_snapshots_are_taken_at_epsilons(corpus, tmp_path):
+    settings = private(snapshot_at_epsilon=(3.0, 5.0), epochs=8, checkpoint_steps=7)
+    train(corpus, tmp_path / "m", settings)
+    names = sorted(path.name for path in (tmp_path / "m" / "snapshots").iterdir())
+    assert names == ["epsilon-3", "epsilon-5"]
+    for name, most in (("epsilon-3", 3.0), ("epsilon-5", 5.0)):
+        found = load_config(tmp_path / "m" / "snapshots" / name).privacy
+        one_more = epsilon(found.noise_multiplier, found.rate, found.steps + 1, found.delta)
+        assert found.epsilon <= most < one_more
+        assert load_model(tmp_path / "m" / "snapshots" / name).vocabulary
+
+
+def test_a_step_that_draws_nobody_counts(corpus, tmp_path):
+    settings = private(rate=0.02, epochs=1)
+    train(corpus, tmp_path / "m", settings)
+    assert load_config(tmp_path / "m").privacy.steps == 50
+
+
+def test_words_of_few_users_and_public_vocabularies(corpus, tmp_path):
+    train(corpus, tmp_path / "few", private(vocabulary_users=18, epochs=1))
+    few = load_model(tmp_path / "few").vocabulary
+    users = dict(zip(corpus.lexicon.words, corpus.lexicon.users.tolist(), strict=True))
+    assert 0 < len(few) < len(corpus.lexicon) and all(users[word] > 17 for word in few)
+    assert any(
+        "fewer than 18 users" in text for text in load_config(tmp_path / "few").privacy.caveats
+    )
+    settings = private(epochs=1)
+    train(corpus, tmp_path / "p", settings, vocabulary_from=tmp_path / "few")
+    assert load_model(tmp_path / "p").vocabulary == few
+    caveats = load_config(tmp_path / "p").privacy.caveats
+    assert not any("vocabulary" in caveat for caveat in caveats)
+
+
+KILLED = """
+import os, random, signal, sys, time
+from pathlib import Path
+from leakscope.corpus.store import Corpus
+from leakscope.training.ledger import read_phases
+from leakscope.training.loop import train
+import leakscope.training.private  # once, not in every child
+sys.path.insert(0, {tests!r})
+from test_private_train import private
+
+corpus, out, side = Path({corpus!r}), Path({out!r}), Path({side!r})
+side.touch()
+settings = private(
+    epochs=20, checkpoint_steps=9, snapshot_steps=1000, insecure_seed=None
+)
+
+
+def child():
+    file = os.open(side, os.O_WRONLY | os.O_APPEND)
+
+    def progress(stage, done, total=None, note=""):
+        if stage == "train":
+            os.write(file, b".")  # a step has been taken
+
+    train(Corpus.open(corpus), out, settings, progress=progress)
+
+
+rng, killed = random.Random(5), 0
+while not (out / "config.json").exists():
+    # Killed after one to five more steps, at any point of the next; after 20 times no more.
+    wanted = side.stat().st_size + rng.randint(1, 5)
+    process = os.fork()
+    if not process:
+        child()
+        os._exit(0)
+    while killed < 20 and side.stat().st_size < wanted:
+        time.sleep(0.0005)
+    if killed < 20:
+        time.sleep(rng.random() * 0.004)
+        os.kill(process, signal.SIGKILL)
+        killed += 1
+    _, status = os.waitpid(process, 0)
+    assert killed < 20 or os.WIFSIGNALED(status) or not status
+    spent = sum(phase.steps for phase in read_phases(out))
+    taken = side.stat().st_size
+    print(killed, spent, taken)
+    assert spent >= taken
+"""
+
+
+def test_killed_twenty_times_epsilon_is_never_lower_than_what_was_spent(corpus, tmp_path):
+    out, side = tmp_path / "m", tmp_path / "side"
+    code = KILLED.format(
+        tests=str(Path(__file__).parent), side=str(side), corpus=str(corpus.path), out=str(out)
+    )
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    ran = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    killed, spent, taken = (int(part) for part in ran.stdout.split()[-3:])
+    assert killed == 20
+    found = load_config(out).privacy
+    assert found.steps == spent >= taken == side.stat().st_size
+    assert found.lost_steps == found.steps - load_config(out).progress["step"] > 0
+    at_least = epsilon(found.noise_multiplier, found.rate, taken, found.delta)
+    assert at_least <= found.epsilon
+
+
+def test_a_changed_clip_is_refused_in_the_middle(corpus, tmp_path):
+    class StoppedError(Exception):
+        pass
+
+    def stop(stage, done, total=None, note=""):
+        if stage == "train" and done == 3:
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        train(corpus, tmp_path / "m", private(checkpoint_steps=2), progress=stop)
+    with pytest.raises(LeakscopeError, match="other settings"):
+        train(corpus, tmp_path / "m", private(checkpoint_steps=2, clip=0.1))
+    # Killed before any checkpoint, what was spent stays spent.
+    with pytest.raises(StoppedError):
+        train(corpus, tmp_path / "n", private(checkpoint_steps=100), progress=stop)
+    with pytest.raises(LeakscopeError, match=r"other privacy settings .*clip"):
+        train(corpus, tmp_path / "n", private(checkpoint_steps=100, clip=0.1))
+    train(corpus, tmp_path / "n", private(checkpoint_steps=100))
+    assert load_config(tmp_path / "n").privacy.lost_steps == 3
+
+
+def test_lost_steps_leave_fewer_within_the_target(corpus, tmp_path):
+    class StoppedError(Exception):
+        pass
+
+    def stop(stage, done, total=None, note=""):
+        if stage == "train" and done == 15:
+            raise StoppedError
+
+    changes = {"noise_multiplier": None, "target_epsilon": 4.0, "epochs": 5}
+    settings = private(**changes, checkpoint_steps=100, snapshot_steps=100)
+    with pytest.raises(StoppedError):
+        train(corpus, tmp_path / "m", settings, progress=stop)
+    train(corpus, tmp_path / "m", settings)
+    found, steps = load_config(tmp_path / "m").privacy, load_config(tmp_path / "m").progress["step"]
+    # A checkpoint at the end of the third epoch held 12 steps; three more were lost.
+    assert found.lost_steps == 3 and found.steps == steps + 3 == 20
+    assert found.epsilon <= 4.0
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"rate": None, "users_per_step": 1000.0}, "only 23 users"),
+        ({"target_epsilon": 3.0}, "either the noise multiplier or the target"),
+        ({"clip": 0.0}, "clip"),
+        ({"snapshot_at_epsilon": (5.0, 3.0)}, "must increase"),
+        ({"snapshot_at_epsilon": (5.0,), "snapshot_steps": 3}, "by steps or at epsilons"),
+    ],
+)
+def test_terms_that_are_refused(corpus, tmp_path, changes, says):
+    with pytest.raises(LeakscopeError, match=says):
+        train(corpus, tmp_path / "m", private(**changes))
+
+
+def test_dropout_is_refused():
+    with pytest.raises(LeakscopeError, match="--dropout 0"):
+        TrainSettings(
+            Architecture("gru", 1, 6, 8, dropout=0.1),
+            privacy=PrivacySettings(rate=0.1, noise_multiplier=1.0),
+        )
+
+
+def test_plain_trainings_keep_their_records(corpus, tmp_path):
+    train(corpus, tmp_path / "m", TrainSettings(TINY["gru"], epochs=1, vocabulary=20))
+    raw = json.loads((tmp_path / "m" / "config.json").read_text())
+    assert raw["privacy"] is None and "privacy" not in raw["training"]
