@@ -191,10 +191,12 @@ def test_words_of_few_users_and_public_vocabularies(corpus, tmp_path):
 KILLED = """
 import os, random, signal, sys, time
 from pathlib import Path
+import torch
 from leakscope.corpus.store import Corpus
 from leakscope.training.ledger import read_phases
 from leakscope.training.loop import train
-import leakscope.training.private  # once, not in every child
+import leakscope.training.private  # once, not in every child, as what the next line imports
+torch.optim.Adam([torch.zeros(1, requires_grad=True)])
 sys.path.insert(0, {tests!r})
 from test_private_train import private
 

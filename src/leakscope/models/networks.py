@@ -176,9 +176,10 @@ def make_network(
 ) -> Network:
     """A network with fresh weights drawn from `generator` (without one: unset, to be loaded)."""
     kind = Transformer if architecture.kind == "transformer" else Recurrent
-    with torch.device("meta"):
+    # PyTorch's own first weights are drawn and thrown away: to make none, on the "meta" device,
+    # imports its compiler, which takes far longer.
+    with torch.random.fork_rng(devices=[]):
         network = kind(architecture, entries)
-    network = network.to_empty(device="cpu")
     if generator is not None:
         _initialize(network, generator)
     return network

@@ -11,8 +11,8 @@ TUNING = (
 )
 COUNT = "The number of {unit}s is treated as public."
 FIGURES = (
-    "Figures measured on private text without noise, such as perplexities in the history and "
-    "reports, are not covered."
+    "Figures measured on private text without noise, such as validation perplexities and reports, "
+    "are not covered."
 )
 DOCUMENTS = (
     "The unit is one document: a user with many documents is protected much less than epsilon says."
