@@ -300,3 +300,26 @@ def test_endpoints_that_cannot_be_asked(fails, make_corpus, tmp_path, arguments,
     model, *more = arguments
     said = fails("report", model, corpus.path, "--out", tmp_path / "r", *more)
     assert says in said and "hidden" not in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--mitigation", "magic"], "none or dp"),
+        (["--target-epsilon", "3"], "need --mitigation dp"),
+        (["--mitigation", "dp"], "either the noise multiplier or the target epsilon"),
+        (["--mitigation", "dp", "--target-epsilon", "-1"], "positive"),
+        (["--mitigation", "dp", "--target-epsilon", "3", "--unit", "word"], "user or document"),
+        (["--mitigation", "dp", "--target-epsilon", "3", "--users-per-step", "9"], "only 2 users"),
+        (
+            ["--mitigation", "dp", "--target-epsilon", "3", "--snapshot-at-epsilon", "a,b"],
+            "numbers, such as 3,5,7",
+        ),
+        (["--mitigation", "dp", "--target-epsilon", "3", "--dropout", "0.1"], "--dropout 0"),
+        (["--mitigation", "dp", "--target-epsilon", "3", "--clipping", "magic"], "microbatch"),
+    ],
+)
+def test_private_trainings_that_cannot_be(fails, make_corpus, tmp_path, arguments, says):
+    corpus = make_corpus([("ann", "the cat sat on the mat"), ("bob", "the dog sat")])
+    assert says in fails("train", corpus.path, "--out", tmp_path / "m", *arguments)
+    assert not (tmp_path / "m" / "config.json").exists()

@@ -268,3 +268,19 @@ def test_the_version_is_there():
 def test_every_command_explains_itself(command, leakscope):
     ran = leakscope(*command, "--help")
     assert ran.code == 0 and "Usage:" in ran.out and len(ran.out) > 250
+
+
+def test_a_private_training_says_what_it_promises(leakscope, make_corpus, tmp_path):
+    rows = [(f"u{i}", f"the cat number {i} sat on the mat") for i in range(30)]
+    corpus = make_corpus(rows)
+    ran = leakscope(
+        "train", corpus.path, "--out", tmp_path / "m", "--arch", "gru", "--embedding", "4",
+        "--hidden", "4", "--mitigation", "dp", "--target-epsilon", "3", "--users-per-step", "10",
+        "--epochs", "2", "--vocabulary-users", "3",
+    )  # fmt: skip
+    assert ran.code == 0, ran
+    assert "epsilon 2.99" in ran.out or "epsilon 3.00" in ran.out, ran.out
+    assert "for one user of 30" in ran.out and "PLD" in ran.out
+    assert "note: The vocabulary" in ran.err and "fewer than 3 users" in ran.err
+    report = leakscope("report", tmp_path / "m", corpus.path, "--out", tmp_path / "r")
+    assert report.code == 0, report
