@@ -146,6 +146,9 @@ def told_of(
         return None
     if 2 * sum(len(token) for token in tokens) < len(text):
         return None  # the tokens that were asked for, and nothing of the prompt
+    if "\u2581" not in text:  # some servers give SentencePiece's own spelling of a space
+        tokens = [token.replace("\u2581", " ") for token in tokens]
+        top = [entries and _respelled(entries) for entries in top]
     # The mark may be echoed as it stands in the prompt, or be left out; a server may also put
     # one of its own before the prompt, and nothing is told of that.
     for lead in (begin, "", *([tokens[0]] if own[0] is None else [])):
@@ -167,6 +170,10 @@ def told_of(
         "The endpoint's tokens do not spell the prompt, so that they cannot be told apart by "
         "words; give --text-only."
     )
+
+
+def _respelled(entries: dict[str, float]) -> dict[str, float]:
+    return {name.replace("\u2581", " "): value for name, value in entries.items()}
 
 
 def _told(
