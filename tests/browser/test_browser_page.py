@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from playwright import sync_api
-from report_runs import METRICS, POINT, PUBLIC, judged_rows, sequence, user
+from report_runs import METRICS, POINT, PRIVACY, PUBLIC, WORD, judged_rows, sequence, user
 
 from leakscope.report.compare import load_runs, write_comparison
 from leakscope.report.hardening import write_hardening
@@ -134,10 +134,13 @@ def test_pages_fit_the_screen_and_figures_are_drawn(
     snapshots = make_snapshots(4)
     comparison = write_comparison(load_runs([snapshots]), snapshots.parent / "out")
     judged = make_run(
-        "judged", rows=judged_rows(), public=PUBLIC | {"warnings": ["Mind " * 40]}, **METRICS
-    )
+        "judged", rows=judged_rows(), public=PUBLIC | {"warnings": ["Mind " * 40]},
+        model=WORD | {"privacy": PRIVACY | {"insecure_seed": True, "accountant": "PLD " * 40}},
+        **METRICS,
+    )  # fmt: skip
+    beside = write_comparison(load_runs([make_run("plain"), judged]), judged.parent / "beside")
     hardened = write_hardening(judged, [POINT, POINT | {"threshold": None}], judged)
-    pages = ((report, 3), (comparison, 4), (write_page(judged), 3), (hardened, 1))
+    pages = ((report, 3), (comparison, 4), (write_page(judged), 3), (hardened, 1), (beside, 0))
     for path, drawings in pages:
         visit = Visit(browser, path, viewport={"width": width, "height": 800})
         assert visit.page.evaluate("document.documentElement.scrollWidth") <= width

@@ -67,6 +67,17 @@ METRICS = {
     "elsewhere": {"truncated": {"tried": 10, "out": 4}},
 }  # fmt: skip
 
+WORD = {"kind": "word", "training": {"epochs": 1}}
+"""The config of a model that leakscope trained, as far as reports look."""
+PRIVACY = {
+    "epsilon": 2.9985, "reason": None, "delta": 0.0001001, "unit": "user",
+    "accountant": "PLD (some 1.0), add/remove one user", "noise_multiplier": 0.8, "clip": 0.5,
+    "rate": 0.0148, "expected_units": 64.0, "words_per_user": 500, "units": 4321, "steps": 1200,
+    "lost_steps": 200, "phases": [{"noise_multiplier": 0.8, "rate": 0.0148, "steps": 1200}],
+    "gaussian": {"mu": 0.9, "epsilon": 2.1, "note": "an approximation that under-reports"},
+    "insecure_seed": False, "caveats": ["Not this.", "Nor that."],
+}  # fmt: skip
+
 POINT = {
     "top_k": 1, "threshold": 2.0, "unique_sequences": 1234, "users_with_unique": 5,
     "curated": None, "leakage_epsilon": None, "validation_accuracy": 0.25, "answered": 0.5,

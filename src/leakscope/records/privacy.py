@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 class SpentSteps(BaseModel):
     """Steps under the same noise and rate."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
     noise_multiplier: float
     rate: float
@@ -18,7 +18,7 @@ class SpentSteps(BaseModel):
 class GaussianValue(BaseModel):
     """The value by Gaussian DP, as the second paper gives it."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
     mu: float
     epsilon: float
@@ -30,7 +30,7 @@ class GaussianValue(BaseModel):
 class PrivacyRecord(BaseModel):
     """What differential privacy a model has, by which accountant, and what it does not cover."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
     epsilon: float | None
     """An upper bound for all that has been spent; null: none can be given, see `reason`."""

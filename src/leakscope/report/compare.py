@@ -11,9 +11,10 @@ from markupsafe import Markup
 from leakscope.records.artifacts import private_directory, write_json, write_text
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.run import Metrics, RunManifest, open_run
-from leakscope.report import figures, values
+from leakscope.report import figures, guarantees, values
 from leakscope.report.document import render
 from leakscope.report.drawing import number
+from leakscope.report.guarantee import Guarantee, guarantee_of
 from leakscope.report.listing import unique_perplexities
 
 COLUMNS = {
@@ -33,7 +34,8 @@ BENCHMARK = {"public_unique_sequences": "Public model's own unique"}
 def columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """The columns worth showing for some runs."""
     measured = any(row["public_unique_sequences"] is not None for row in rows)
-    return COLUMNS | (BENCHMARK if measured else {})
+    private = any(row["privacy"] is not None for row in rows)
+    return COLUMNS | (guarantees.COLUMNS if private else {}) | (BENCHMARK if measured else {})
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,11 @@ class ComparedRun:
     def epoch(self) -> float | None:
         """Epochs done, if the model's config tells."""
         return (self.manifest.model.get("progress") or {}).get("epoch")
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The differential privacy of the model, or why there is none to tell."""
+        return guarantee_of(self.manifest)
 
 
 def load_runs(paths: list[Path], *, allow_mixed: bool = False) -> list[ComparedRun]:
@@ -105,6 +112,7 @@ def cautions(runs: Sequence[ComparedRun]) -> list[str]:
             "The runs were judged by different public models, so their leakage epsilons do not "
             "compare; give all of them one --public."
         )
+    problems += guarantees.cautions([(run.label, run.guarantee) for run in runs])
     for run in runs:
         if run.manifest.public is not None:
             problems += [f"{run.label}: {line}" for line in run.manifest.public["warnings"]]
@@ -135,6 +143,9 @@ def compare_rows(runs: Sequence[ComparedRun]) -> list[dict[str, Any]]:
         reasons = dict(run.metrics.reasons)
         if why is not None:
             reasons["validation_accuracy"] = why
+        guarantee = run.guarantee
+        if guarantee.reason is not None:
+            reasons["dp_epsilon"] = guarantee.reason
         plain = run.metrics.model_dump(mode="json")
         rows.append(
             {
@@ -145,6 +156,7 @@ def compare_rows(runs: Sequence[ComparedRun]) -> list[dict[str, Any]]:
                 "corpus_digest": run.manifest.corpus_digest,
                 "model_digest": run.manifest.model_digest,
                 **plain,
+                **guarantees.entries(guarantee),
                 "validation_accuracy": accuracy,
                 "reasons": reasons,
             }
@@ -155,6 +167,8 @@ def compare_rows(runs: Sequence[ComparedRun]) -> list[dict[str, Any]]:
 def cell(row: Mapping[str, Any], column: str) -> str:
     """A number of `compare_rows` as the table shows it; a dash if it is null."""
     value = row[column]
+    if column in guarantees.COLUMNS:
+        return guarantees.cell(row, column)
     if value is None:
         return values.ABSENT
     if column == "validation_accuracy":
@@ -163,12 +177,14 @@ def cell(row: Mapping[str, Any], column: str) -> str:
 
 
 def missing(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Why there are dashes in the table: a line for each column and reason, with the runs."""
+    """Why there are dashes in the table: a line for each column and reason, with the runs. That
+    there is no differential privacy is told even where no run has any, and so no column.
+    """
     found: dict[tuple[str, str], list[str]] = {}
-    columns = columns_of(rows)
+    columns = columns_of(rows) | guarantees.EPSILON
     for column in columns:
         for row in rows:
-            if row[column] is None:
+            if row[column] is None and column not in ("dp_delta", "dp_unit"):  # as the epsilon's
                 why = row["reasons"].get(column, values.UNEXPLAINED)
                 found.setdefault((column, why), []).append(row["name"])
     return [
@@ -191,6 +207,11 @@ def write_comparison(runs: Sequence[ComparedRun], out: Path) -> Path:
         cautions=notes,
         cell=cell,
         missing=missing(rows),
+        privacy={
+            "columns": guarantees.DETAILS,
+            "models": guarantees.detailed(rows),
+            "caveats": guarantees.caveats(rows),
+        },
         snapshots=snapshots,
         warnings=warnings,
         top_k=sorted({run.metrics.top_k for run in runs}),

@@ -10,6 +10,7 @@ from leakscope.records.artifacts import write_text
 from leakscope.records.run import open_run
 from leakscope.report import figures, values
 from leakscope.report.document import render
+from leakscope.report.guarantee import guarantee_of, stamp
 
 COLUMNS = {
     "top_k": "Top-k",
@@ -29,6 +30,7 @@ def write_hardening(run: Path, points: Sequence[Mapping[str, Any]], out: Path) -
         "harden.html",
         manifest=manifest,
         metrics=metrics,
+        stamp=stamp(guarantee_of(manifest)),
         points=points,
         columns=COLUMNS,
         cell=cell,

@@ -11,7 +11,7 @@ class Fact:
     """One headline number."""
 
     name: str
-    """Its name in `metrics.json`."""
+    """Its name in `metrics.json`, or in a row of a comparison."""
     label: str
     value: str
     """As shown; a dash where it is unmeasured."""

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from leakscope.records.artifacts import write_text
 from leakscope.records.run import Metrics, RunManifest, open_run
-from leakscope.report import figures, headline, values
+from leakscope.report import figures, guarantee, headline, values
 from leakscope.report.document import embedded, render
 from leakscope.report.listing import (
     SequenceRow,
@@ -34,7 +34,8 @@ def write_page(run: Path) -> Path:
         manifest=manifest,
         metrics=metrics,
         summary=headline.summary(metrics),
-        leakage=headline.leakage(metrics),
+        leakage=guarantee.leakage(manifest, metrics),
+        privacy=_privacy(manifest),
         quality=headline.extent(metrics) + headline.quality(metrics),
         figures=_figures(run, metrics),
         users=most_exposed(run, USERS, revealed=manifest.revealed),
@@ -106,6 +107,20 @@ def _public(manifest: RunManifest, metrics: Metrics) -> dict[str, Any] | None:
         "warnings": list(given.get("warnings", ())),
         "benchmark": metrics.public_unique_sequences,
         "unknown": metrics.public_unknown_sequences,
+    }
+
+
+def _privacy(manifest: RunManifest) -> dict[str, Any]:
+    """What the page says of differential privacy; without any, in one line that there is none."""
+    found = guarantee.guarantee_of(manifest)
+    record = found.record
+    return {
+        "stamp": guarantee.stamp(found),
+        "reason": found.reason,
+        "record": record,
+        "epsilon": None if found.epsilon is None else values.bound(found.epsilon),
+        "details": [] if record is None else guarantee.details(record),
+        "caveats": [] if record is None else guarantee.caveats(record),
     }
 
 

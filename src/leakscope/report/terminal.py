@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from leakscope.records.run import Metrics, RunManifest, open_run
-from leakscope.report import hardening, headline, values
+from leakscope.report import guarantee, guarantees, hardening, headline, values
 from leakscope.report.compare import cell, columns_of, missing
 from leakscope.report.listing import SequenceRow, easiest, first_sequences
 
@@ -42,6 +42,8 @@ def run_table(manifest: RunManifest, metrics: Metrics) -> RenderableType:
         for warning in manifest.public["warnings"]:
             table.add_row(Text("Warning"), Text(values.printable(warning), style="bold yellow"))
     table.add_section()
+    _privacy(table, guarantee.guarantee_of(manifest))
+    table.add_section()
     _facts(table, [*headline.quality(metrics), headline.extent(metrics)[3]])
     return table
 
@@ -49,7 +51,7 @@ def run_table(manifest: RunManifest, metrics: Metrics) -> RenderableType:
 def compare_table(
     rows: Sequence[Mapping[str, Any]], warnings: Sequence[str] = ()
 ) -> RenderableType:
-    """Table 2 of Inan et al. (2021) and three columns more; `rows` are those of `compare_rows`."""
+    """Table 2 of Inan et al. (2021) and some columns more; `rows` are those of `compare_rows`."""
     table = Table(box=SIMPLE_HEAD, header_style="bold")
     table.add_column("Model", overflow="fold", min_width=12)
     columns = columns_of(rows)
@@ -58,10 +60,15 @@ def compare_table(
     for row in rows:
         cells = [Text(cell(row, column)) for column in columns]
         table.add_row(Text(values.printable(row["name"])), *cells)
+    notes = [
+        *(f"{values.ABSENT} {line}" for line in missing(rows)),
+        *(f"DP accountant: {line}" for line in guarantees.accountants(rows)),
+        *(f"Not covered by DP: {line}" for line in guarantees.caveats(rows)),
+    ]
     return Group(
-        *(Text(f"Warning: {warning}", style="bold yellow") for warning in warnings),
+        *(Text(values.printable(f"Warning: {line}"), style="bold yellow") for line in warnings),
         table,
-        *(Text(values.printable(f"{values.ABSENT} {line}"), style="dim") for line in missing(rows)),
+        *(Text(values.printable(line), style="dim") for line in notes),
     )
 
 
@@ -184,6 +191,18 @@ def _facts(table: Table, facts: Sequence[headline.Fact]) -> None:
     for fact in facts:
         grave = fact.name == "unique_sequences" and fact.value != "0"
         table.add_row(Text(fact.label), Text(fact.text, style="bold red" if grave else ""))
+
+
+def _privacy(table: Table, found: guarantee.Guarantee) -> None:
+    for line in guarantee.stamp(found):
+        table.add_row(Text("Insecure seed"), Text(line, style="bold yellow"))
+    _facts(table, [guarantee.fact(found)])
+    if found.record is None:
+        return
+    for label, text in guarantee.details(found.record):
+        table.add_row(Text(label), Text(text))
+    for at, caveat in enumerate(guarantee.caveats(found.record)):
+        table.add_row(Text("" if at else "Not covered by DP"), Text(caveat, style="dim"))
 
 
 def _spelled(row: SequenceRow) -> Text:

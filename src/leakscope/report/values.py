@@ -1,6 +1,8 @@
 """How numbers, and their absence, are written for people."""
 
+import math
 import unicodedata
+from decimal import ROUND_CEILING, Context, Decimal
 
 from leakscope.records.run import Metrics
 
@@ -31,6 +33,18 @@ def measure(value: float) -> str:
     if value >= 1000:
         return f"{value:,.0f}"
     return f"{value:.1f}" if value >= 100 else f"{value:.2f}"
+
+
+def bound(value: float) -> str:
+    """An upper bound, such as a DP epsilon or delta: rounded up and never down, to two places after
+    the point or, below 1, to three digits that matter.
+    """
+    exact = Decimal(repr(value))  # the digits that were given: 0.001 is not a little above itself
+    if value < 1:
+        return f"{float(_THREE_UP.create_decimal(exact)):.3g}"
+    if value >= 1000:
+        return count(math.ceil(value))
+    return str(exact.quantize(Decimal("0.01"), ROUND_CEILING))
 
 
 def plural(value: int, noun: str) -> str:
@@ -68,5 +82,6 @@ def printable(text: str) -> str:
     )
 
 
+_THREE_UP = Context(prec=3, rounding=ROUND_CEILING)
 _UNSAFE = ("Cc", "Cf", "Cs", "Zl", "Zp")
 _JOINERS = "\u200c\u200d"  # Persian, Hindi and emoji need them; they steer nothing
