@@ -153,6 +153,35 @@ def test_gates(built, leakscope, fails):
     assert not (built / "g4").exists()
 
 
+def test_a_private_training_is_told_in_reports_comparisons_and_gates(built, leakscope, fails):
+    train = ("train", *SIZE, "--epochs", 1, "--mitigation", "dp", "--users-per-step", 5)
+    noise = ("--noise-multiplier", 2, "--delta", 0.001)
+    for name, more in (("dp", ()), ("seeded", ("--insecure-seed", 1))):
+        ran = leakscope(*train, *noise, *more, built / "c", "--out", built / name)
+        assert ran.code == 0, ran.err
+        ran = leakscope("report", built / name, built / "c", "--out", built / f"r-{name}")
+        assert "at delta 0.001, for one user of 20" in ran.out.replace("\n", " ")
+        assert ("Insecure seed" in ran.out) == bool(more)
+    leakscope("report", built / "m", built / "c", "--out", built / "r-m")
+    runs = [built / f"r-{name}" for name in ("m", "dp", "seeded")]
+    compared = leakscope("compare", *runs, "--json")
+    assert "warning: seeded: noise and draws came from a seed" in compared.err
+    plain, private, seeded = json.loads(compared.out)
+    config = json.loads((built / "dp" / "config.json").read_text())
+    assert plain["dp_epsilon"] is None and private["privacy"] == config["privacy"]
+    assert private["dp_epsilon"] > 0 and seeded["privacy"]["insecure_seed"]
+    assert "private training" in private["reasons"]["train_perplexity"]
+
+    gate = ("--json", "--fail-on")
+    command = ("report", built / "dp", built / "c", "--out")
+    above = private["dp_epsilon"] + 1
+    assert leakscope(*command, built / "g1", *gate, f"dp_epsilon>{above}").code == 0
+    assert leakscope(*command, built / "g2", *gate, "dp_epsilon>0").code == 1
+    for name, why in (("m", "trained without differential privacy"), ("seeded", "--insecure-seed")):
+        command = ("report", built / name, built / "c", "--out", built / f"g-{name}")
+        assert why in fails(*command, *gate, "dp_epsilon>100")
+
+
 def test_probe(built, leakscope, fails, monkeypatch):
     ran = leakscope("probe", built / "m", "Dear Xyzzy", "--top-k", 4)
     assert ran.code == 0, ran.err

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from leakscope.commands.gates import Gate
     from leakscope.records.run import Metrics
     from leakscope.report.compare import ComparedRun
+    from leakscope.report.guarantee import Guarantee
 
 
 def report(
@@ -210,6 +211,8 @@ def report(
     from leakscope.leakage.settings import ReportSettings
     from leakscope.models.remote.endpoint import Endpoint, Manners, is_address
     from leakscope.records.errors import LeakscopeError
+    from leakscope.records.run import open_run
+    from leakscope.report.guarantee import guarantee_of
 
     if workers < 1 or threads < 1:
         raise LeakscopeError("--workers and --threads must be at least 1.")
@@ -279,7 +282,7 @@ def report(
             )
         _print_comparison(runs, json)
         typer.echo(f"page: {out / 'compare.html'}", err=json)
-        _check(gates, {run.manifest.name: run.metrics for run in runs})
+        _check(gates, {run.manifest.name: (run.metrics, run.guarantee) for run in runs})
         return
     with shown() as progress:
         metrics = audits.report(
@@ -301,7 +304,7 @@ def report(
         _warn(out)
     else:
         _print_run(out)
-    _check(gates, {str(out): metrics})
+    _check(gates, {str(out): (metrics, guarantee_of(open_run(out)[0]))})
 
 
 def compare(
@@ -343,11 +346,18 @@ def _given(value: int | None, default: int) -> int:
 
 
 def _warn(out: Path) -> None:
-    """What is wrong with the public model, on standard error."""
+    """What is wrong with the public model or with the noise of a private training, on standard
+    error.
+    """
     from leakscope.records.run import open_run
+    from leakscope.report.guarantee import guarantee_of, stamp
 
-    public = open_run(out)[0].public
-    for warning in [] if public is None else public["warnings"]:
+    manifest = open_run(out)[0]
+    public = manifest.public
+    for warning in [
+        *([] if public is None else public["warnings"]),
+        *stamp(guarantee_of(manifest)),
+    ]:
         typer.echo(f"warning: {warning}", err=True)
 
 
@@ -365,9 +375,12 @@ def _print_run(out: Path) -> None:
 
 def _print_comparison(runs: "list[ComparedRun]", as_json: bool) -> None:
     from leakscope.report.compare import cautions, compare_rows, differences
+    from leakscope.report.values import printable
 
     if as_json:
         typer.echo(json_module.dumps(compare_rows(runs), indent=2, ensure_ascii=False))
+        for line in [*differences(runs), *cautions(runs)]:
+            typer.echo(f"warning: {printable(line)}", err=True)
         return
     from leakscope.cli.wide import print_whole
     from leakscope.report.terminal import compare_table
@@ -375,13 +388,13 @@ def _print_comparison(runs: "list[ComparedRun]", as_json: bool) -> None:
     print_whole(compare_table(compare_rows(runs), [*differences(runs), *cautions(runs)]))
 
 
-def _check(gates: "list[Gate]", measured: "dict[str, Metrics]") -> None:
+def _check(gates: "list[Gate]", measured: "dict[str, tuple[Metrics, Guarantee]]") -> None:
     """Exit with code 1 if a gate holds for a run."""
     failed = False
-    for where, metrics in measured.items():
+    for where, (metrics, guarantee) in measured.items():
         for gate in gates:
-            value = gate.value(metrics)
-            if gate.holds(metrics):
+            value = gate.value(metrics, guarantee)
+            if gate.holds(metrics, guarantee):
                 failed = True
                 typer.echo(f"gate: {gate.text} holds for {where}: it is {value:g}", err=True)
     if failed:

@@ -47,6 +47,8 @@ def harden(
     from leakscope.commands.hardening import BLOCK_LIST
     from leakscope.commands.hardening import harden as work
     from leakscope.leakage.harden import THRESHOLDS
+    from leakscope.records.run import open_run
+    from leakscope.report.guarantee import guarantee_of, stamp
 
     with shown(STARTS_OVER) as progress:
         points = work(
@@ -67,6 +69,8 @@ def harden(
         from leakscope.report.terminal import hardening_table
 
         print_whole(hardening_table(rows))
+    for line in stamp(guarantee_of(open_run(run)[0])):
+        typer.echo(f"warning: {line}", err=True)
     typer.echo(f"page: {out / 'harden.html'}", err=json)
     if (out / BLOCK_LIST).exists():
         typer.echo(f"block list: {out / BLOCK_LIST}", err=json)

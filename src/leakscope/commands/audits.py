@@ -252,12 +252,14 @@ def _figures(config: ModelConfig, corpus: Corpus) -> dict[str, Any]:
         if key.startswith("validation_top") and value is not None
     }
     figures = {key: known.get(key) for key in (*_TRAINING, "validation_perplexity")}
-    return figures | {
-        "validation_accuracy": accuracy or None,
-        "reasons": dict.fromkeys(
-            ("validation_perplexity", "validation_accuracy"),
-            "the loss is beyond any number: the training diverged"
-            if corpus.manifest.validation.documents
-            else "the corpus has no validation documents",
-        ),
-    }
+    reasons = dict.fromkeys(
+        ("validation_perplexity", "validation_accuracy"),
+        "the loss is beyond any number: the training diverged"
+        if corpus.manifest.validation.documents
+        else "the corpus has no validation documents",
+    )
+    if config.privacy is not None:
+        reasons |= dict.fromkeys(
+            _TRAINING, "a private training does not measure it; --full-perplexity would"
+        )
+    return figures | {"validation_accuracy": accuracy or None, "reasons": reasons}

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from transformers import TrainerCallback
 
-from leakscope.commands.gates import Gate
+from leakscope.commands.gates import DP_EPSILON, Gate
 from leakscope.commands.opening import Reading
 from leakscope.commands.publics import PublicChoice, public_source
 from leakscope.corpus.store import Corpus
@@ -19,6 +19,7 @@ from leakscope.engine.progress import Progress, silent
 from leakscope.leakage.audit import Subject, audit
 from leakscope.leakage.settings import ReportSettings
 from leakscope.models.causal import causal_model
+from leakscope.records.errors import LeakscopeError
 from leakscope.records.run import Metrics
 from leakscope.report.compare import load_runs, write_comparison
 from leakscope.report.page import write_page
@@ -125,6 +126,8 @@ class LeakageCallback(TrainerCallback):  # type: ignore[misc]
         self.settings, self.public = settings or ReportSettings(), public
         self.every_epochs, self.every_steps, self.budget = every_epochs, every_steps, budget
         self.gates = [Gate.parse(text) for text in fail_on]
+        if any(gate.metric == DP_EPSILON for gate in self.gates):
+            raise LeakscopeError("A Trainer tells no DP epsilon; leave that gate out.")
         self.runs: list[Path] = []
         self.skipped = 0
         self.stopped_by: str | None = None
