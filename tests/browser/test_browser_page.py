@@ -138,9 +138,10 @@ def test_pages_fit_the_screen_and_figures_are_drawn(
         model=WORD | {"privacy": PRIVACY | {"insecure_seed": True, "accountant": "PLD " * 40}},
         **METRICS,
     )  # fmt: skip
-    beside = write_comparison(load_runs([make_run("plain"), judged]), judged.parent / "beside")
+    plain = make_run("plain", validation_accuracy={1: 0.2})
+    beside = write_comparison(load_runs([plain, judged]), judged.parent / "beside")
     hardened = write_hardening(judged, [POINT, POINT | {"threshold": None}], judged)
-    pages = ((report, 3), (comparison, 4), (write_page(judged), 3), (hardened, 1), (beside, 0))
+    pages = ((report, 3), (comparison, 4), (write_page(judged), 3), (hardened, 1), (beside, 1))
     for path, drawings in pages:
         visit = Visit(browser, path, viewport={"width": width, "height": 800})
         assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
