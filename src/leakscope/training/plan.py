@@ -21,6 +21,16 @@ from leakscope.training.units import Unit
 
 
 @dataclass(frozen=True)
+class Schedule:
+    """The steps of a training."""
+
+    total: int
+    """Steps in the weights at the end."""
+    due: dict[int, str]
+    """The names of snapshots, by the steps in the weights."""
+
+
+@dataclass(frozen=True)
 class PrivacyPlan:
     """Settings made definite for a training text with so many units."""
 
@@ -76,6 +86,19 @@ class PrivacyPlan:
             if 0 < steps <= limit:
                 due[steps] = epsilon
         return due
+
+    def schedule(self, before: Sequence[Phase], done: int, asked: int) -> "Schedule":
+        """Where a training of `asked` steps ends that has spent `before`, with `done` steps in its
+        weights.
+        """
+        left = asked - done
+        if self.target_epsilon is not None and sum(phase.steps for phase in before) > done:
+            # Steps that a crash lost are spent: fewer are left within the target.
+            left = self.steps_left(self.target_epsilon, before, left)
+        due = self.snapshots(before, left)
+        return Schedule(
+            done + left, {done + more: f"epsilon-{epsilon:g}" for more, epsilon in due.items()}
+        )
 
     def record(
         self, phases: Sequence[Phase], steps_in_weights: int, caveats: Sequence[str]

@@ -15,7 +15,8 @@ from leakscope.training.clipping import Clipper
 from leakscope.training.clipping.clipper import clear
 from leakscope.training.ledger import Ledger, open_ledger
 from leakscope.training.noise import noise_source
-from leakscope.training.plan import plan_of
+from leakscope.training.noisy import release
+from leakscope.training.plan import Schedule, plan_of
 from leakscope.training.privacy import PrivacySettings
 from leakscope.training.sampling import PoissonSampler, user_source
 from leakscope.training.settings import TrainSettings
@@ -54,19 +55,12 @@ class PrivateSteps:
         self._noise = noise_source(privacy.insecure_seed)
         self._clipper = Clipper(network, self.plan.clip, method=privacy.method)
         self._ledger: Ledger | None = None
-        self._total = self._asked
-        self._due: dict[int, str] = {}
+        self._schedule = Schedule(self._asked, {})
 
     def open(self, out: Path, text_digest: str, done: int) -> None:
         """Begin or resume the ledger in `out`, where a checkpoint holds `done` steps."""
         self._ledger = open_ledger(out, self.plan.terms(text_digest), done)
-        phases, left = self._ledger.phases, self._asked - done
-        if self.plan.target_epsilon is not None and self._ledger.spent > done:
-            # Steps that a crash lost are spent: fewer are left within the target.
-            left = self.plan.steps_left(self.plan.target_epsilon, phases, left)
-        self._total = done + left
-        due = self.plan.snapshots(phases, left)
-        self._due = {done + more: f"epsilon-{epsilon:g}" for more, epsilon in due.items()}
+        self._schedule = self.plan.schedule(self._ledger.phases, done, self._asked)
 
     @property
     def per_epoch(self) -> int:
@@ -76,7 +70,7 @@ class PrivateSteps:
     @property
     def total(self) -> int:
         """See `Steps`; fewer than asked for where lost steps have spent the target epsilon."""
-        return self._total
+        return self._schedule.total
 
     @property
     def ledger(self) -> Ledger:
@@ -87,7 +81,7 @@ class PrivateSteps:
 
     def snapshot_after(self, steps: int) -> str | None:
         """The name of the snapshot that is due after so many steps, if one is."""
-        return self._due.get(steps)
+        return self._schedule.due.get(steps)
 
     def take(self, step: int) -> Taken:
         """See `Steps`. A step that draws nobody adds noise and counts like any other."""
@@ -100,13 +94,7 @@ class PrivateSteps:
             loss, words = float(clipped.losses.sum()), int(clipped.words.sum())
         else:
             clear(self._network.parameters())
-        gradients = [
-            weight.grad for weight in self._network.parameters() if weight.grad is not None
-        ]
-        self.ledger.begin_step(step)
-        self._noise.add_(gradients, self.plan.deviation, step)
-        for gradient in gradients:
-            gradient.div_(self.plan.denominator)
+        release(self._network.parameters(), self.plan, self.ledger, self._noise, step)
         self._optimizer.step()
         return Taken(loss, words)
 
