@@ -1,1 +1,38 @@
-"""Training of word-level models."""
+"""Training of word-level models, and private training of any.
+
+    from leakscope.training import PrivacySettings, make_private
+
+The names are imported when they are first asked for: the accountant is an extra, and takes a while.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from leakscope.training.clipping import TokenRows, next_token_loss
+    from leakscope.training.own import PrivateLoop, PrivateStep, make_private
+    from leakscope.training.privacy import PrivacySettings
+
+_HOMES = {
+    "PrivacySettings": "privacy",
+    "PrivateLoop": "own",
+    "PrivateStep": "own",
+    "TokenRows": "clipping",
+    "make_private": "own",
+    "next_token_loss": "clipping",
+}
+
+__all__ = [
+    "PrivacySettings",
+    "PrivateLoop",
+    "PrivateStep",
+    "TokenRows",
+    "make_private",
+    "next_token_loss",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

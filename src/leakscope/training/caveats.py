@@ -25,6 +25,10 @@ WARM = (
     "The guarantee covers this training only, not the texts that the weights it started from had "
     "seen."
 )
+OWN_LOOP = (
+    "The loop around the private steps was the caller's own: a tokenizer made from the private "
+    "text, and whatever else was done with it, is not covered."
+)
 LARGE_DELTA = (
     "Delta is above 1 over the number of {unit}s, which would permit giving away one of them whole."
 )

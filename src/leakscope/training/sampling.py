@@ -65,6 +65,16 @@ class Draw:
     def __len__(self) -> int:
         return len(self.units)
 
+    def first(self, users: int) -> "Draw":
+        """Only the first users."""
+        stop = self.offsets[users]
+        return Draw(
+            self.units[:users],
+            self.offsets[: users + 1],
+            self.pieces[:stop],
+            self.sizes[:stop],
+        )
+
 
 class PoissonSampler:
     """Draws the users of each step, and at most so many predictions from each."""
