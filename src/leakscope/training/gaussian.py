@@ -14,7 +14,7 @@ from scipy.special import log_ndtr
 
 from leakscope.training.phases import Phase
 
-UNDER_REPORTS = "an approximation by the central limit theorem that under-reports epsilon"
+UNDER_REPORTS = "an approximation by the central limit theorem that mostly under-reports epsilon"
 
 _LARGEST_EXPONENT = 700.0  # e^700 is still a float
 
