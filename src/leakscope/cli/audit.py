@@ -184,8 +184,12 @@ def report(
         ),
     ] = None,
     api_key_env: Annotated[
-        str, typer.Option(help="Endpoint: the environment variable that holds the key.")
-    ] = "OPENAI_API_KEY",
+        str | None,
+        typer.Option(
+            help="Endpoint: the environment variable that holds the key; by default "
+            "OPENAI_API_KEY, unless the address is of another machine and not encrypted."
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the metrics as JSON.")] = False,
 ) -> None:
     """The training data leakage report: what the model gives away of its own training data.
@@ -223,17 +227,18 @@ def report(
     if is_address(model):
         if snapshots:
             raise LeakscopeError("An endpoint has no snapshots; leave out --snapshots.")
+        endpoint = Endpoint(
+            model,
+            endpoint_model,
+            "text" if text_only else "log-probs",
+            begin_mark,
+            prompt_words,
+            _extra(extra_body),
+        )
         served = Served(
-            Endpoint(
-                model,
-                endpoint_model,
-                "text" if text_only else "log-probs",
-                begin_mark,
-                prompt_words,
-                _extra(extra_body),
-            ),
+            endpoint,
             Manners(
-                key=os.environ.get(api_key_env),
+                key=_key(api_key_env, endpoint.in_clear),
                 concurrency=concurrency,
                 per_minute=requests_per_minute,
                 max_requests=max_requests,
@@ -242,7 +247,7 @@ def report(
             ),
             answers,
         )
-        if served.endpoint.in_clear:
+        if endpoint.in_clear:
             typer.echo("warning: the corpus goes to the endpoint unencrypted; use https.", err=True)
     elif text_only or begin_mark is not None or answers is not None or max_requests is not None:
         raise LeakscopeError(f"{model} is not the address of an endpoint (http:// or https://).")
@@ -329,11 +334,22 @@ def compare(
         typer.echo(f"page: {out / 'compare.html'}", err=json)
 
 
+def _key(name: str | None, in_clear: bool) -> str | None:
+    """The endpoint's key. One that was meant for another server is not sent in clear."""
+    if name is None and in_clear:
+        return None
+    return os.environ.get(name or "OPENAI_API_KEY", "").strip() or None
+
+
+def _no_number(said: str) -> None:
+    raise ValueError(f"{said} is no number")
+
+
 def _extra(text: str | None) -> dict[str, Any]:
     from leakscope.records.errors import LeakscopeError
 
     try:
-        found = json_module.loads(text or "{}")
+        found = json_module.loads(text or "{}", parse_constant=_no_number)
     except ValueError:
         found = None
     if not isinstance(found, dict):

@@ -1,5 +1,7 @@
 """Asking an endpoint: retries, limits, the budget, and what is kept."""
 
+import os
+import signal
 import sqlite3
 import threading
 import time
@@ -138,18 +140,58 @@ def test_stripped_continuations_are_noticed(plain, connect):
 
 
 @pytest.mark.parametrize("mode", ["text", "log-probs"])
-def test_another_model_at_the_same_address_is_noticed(plain, known, connect, mode):
-    folder = f"{mode}-{known.tokenizer.bos_token}"
-    with serving(plain.served()) as url:
-        remote_model(connect(url, mode, folder=folder)).client.close()
-        remote_model(connect(url, mode, folder=folder)).client.close()
-    other = plain.served()
-    other.network = type(plain.network)(plain.network.config).eval()
-    with (
-        serving(other) as url,
-        pytest.raises(LeakscopeError, match="does not serve the model that the kept answers"),
-    ):
-        remote_model(connect(url, mode, folder=folder))
+def test_another_model_at_the_same_address_is_noticed(plain, connect, mode):
+    served = plain.served()
+    with serving(served) as url:
+        for begin in (None, ""):
+            remote_model(connect(url, mode, begin=begin)).client.ask(prompt("the cat"))
+            remote_model(connect(url, mode, begin=begin)).client.ask(prompt("the cat"))
+        before = len(served.asked)
+        assert before == 6, "what was asked behind one mark is not the answer behind another"
+        served.network = type(plain.network)(plain.network.config).eval()
+        for begin in (None, ""):
+            with pytest.raises(LeakscopeError, match="does not serve the model that the kept"):
+                remote_model(connect(url, mode, begin=begin))
+
+
+def test_an_answer_that_cannot_be_used_is_not_kept(plain, connect):
+    served = plain.served()
+    docs = documents(plain.texts[:2])
+    with serving(served) as url:
+        model = remote_model(connect(url))
+        served.logprobs = False
+        with pytest.raises(LeakscopeError, match="returns no log-probabilities"):
+            model.score(docs, top_k=1)
+        served.logprobs = True
+        again = remote_model(connect(url))
+        assert len(again.score(docs, top_k=1).rank) == len(docs.ids)
+
+
+def test_what_was_paid_for_is_kept_when_another_request_fails(plain, connect):
+    served = plain.served(seconds=0.3)
+    with serving(served) as url:
+        client = connect(url, concurrency=4, max_requests=3)
+        with pytest.raises(LeakscopeError, match="budget"):
+            client.map(client.ask, [prompt(f"the cat {n}") for n in range(9)])
+        assert len(served.asked) == 3 == len(client.answers)
+
+
+def test_an_interruption_waits_for_nothing(plain, connect, monkeypatch):
+    served = plain.served(seconds=5.0)
+    with serving(served) as url:
+        client = connect(url, concurrency=2)
+        begin = time.monotonic()
+        timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            client.map(client.ask, [prompt(f"the cat {n}") for n in range(4)])
+        assert time.monotonic() - begin < 4
+
+
+def test_a_key_that_no_header_can_carry():
+    with pytest.raises(LeakscopeError, match="ASCII") as failed:
+        Manners(key="sk-secret\n")
+    assert "secret" not in str(failed.value)
 
 
 def test_answers_are_private_and_damage_is_told(tmp_path):

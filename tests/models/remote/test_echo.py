@@ -35,7 +35,11 @@ def test_spaces_may_be_spelled_as_sentencepiece_does():
 
 
 def test_near_ties_are_flagged_at_the_kth_place():
-    top = [None, {" cat": -1.0, " dog": -1.0 - NEAR / 2, " cow": -3.0}, {".": -1.5, ",": -2.0}]
+    top = [
+        None,
+        {" cat": -1.0, " dog": -1.0 - NEAR / 2, " cow": -3.0},
+        {".": -1.5, ",": -2.0, "!": -3.0},
+    ]
     said = choice(["the", " cat", "."], [None, -1.0, -1.5], top)
     assert [each.near for each in told_of(said, "", "the cat.", 1)[0]] == [False, True, False]
     assert [each.near for each in told_of(said, "", "the cat.", 2)[0]] == [False, False, False]
@@ -46,3 +50,44 @@ def test_what_is_not_told():
     assert told_of(choice([" x"], [-1.0], [{" x": -1.0}]), "", "the cat sat there.", 1) is None
     with pytest.raises(LeakscopeError, match="do not spell"):
         told_of(choice(["a", " dog", "."], [None, -0.1, -1.5], TOP), "", "the cat.", 1)
+
+
+@pytest.mark.parametrize("names", [{}, {" cat": -0.1}])
+def test_ranks_need_k_and_one_more_names(names):
+    said = choice(["the", " cat", "."], [None, -0.1, -1.5], [None, names, TOP[2]])
+    with pytest.raises(LeakscopeError, match="fewer tokens than the top k"):
+        told_of(said, "", "the cat.", 1)
+
+
+def test_tokens_that_are_spelled_alike_make_near_ties():
+    top = [None, {"": -0.1}, TOP[2]]
+    inside, _ = told_of(choice(["the", "", "."], [None, -0.1, -1.5], top), "", "thé.", 1) or (
+        [],
+        [],
+    )
+    assert not inside or inside[1].near
+
+
+@pytest.mark.parametrize(
+    "logprobs",
+    [
+        "none",
+        [],
+        {"tokens": ["the cat."], "token_logprobs": ["-1"], "top_logprobs": [None]},
+        {"tokens": ["the cat."], "token_logprobs": [float("nan")], "top_logprobs": [{}]},
+        {"tokens": ["the cat."], "token_logprobs": [-1.0], "top_logprobs": [[{}]]},
+        {"tokens": ["the cat."], "token_logprobs": [-1.0], "top_logprobs": [{"a": None}]},
+        {"tokens": [7], "token_logprobs": [-1.0], "top_logprobs": [{}]},
+        {"tokens": ["the cat."], "token_logprobs": [], "top_logprobs": []},
+    ],
+)
+def test_odd_forms_are_none_at_all(logprobs):
+    assert told_of({"text": "", "logprobs": logprobs}, "", "the cat.", 1) is None
+
+
+def test_long_texts_without_a_spelled_token():
+    text = "日" * 400
+    tokens = [""] * (3 * len(text))
+    top = [None] + [{"": -0.1, "a": -2.0, "b": -3.0}] * (len(tokens) - 1)
+    inside, _ = told_of(choice(tokens, [None] + [-0.1] * (len(tokens) - 1), top), "", text, 1)
+    assert [each.span for each in inside] == [(at, at + 1) for at in range(400) for _ in range(3)]

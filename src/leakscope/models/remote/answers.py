@@ -27,7 +27,9 @@ class Answers:
     """Answers by request, for any number of threads."""
 
     def __init__(self, folder: Path) -> None:
-        self._path = private_directory(folder) / "answers.sqlite"
+        if not folder.is_dir():  # one that is there may be for others, too
+            private_directory(folder)
+        self._path = folder / "answers.sqlite"
         self._path.touch(mode=0o600)  # SQLite's other files take after this one
         self._lock = threading.Lock()
         with self._errors():
@@ -57,7 +59,7 @@ class Answers:
 
     def keep(self, key: str, answer: dict[str, Any]) -> None:
         """Write an answer; it is on its way to the disk when this returns."""
-        packed = zstandard.compress(json.dumps(answer, ensure_ascii=False).encode())
+        packed = zstandard.compress(json.dumps(answer).encode())
         with self._errors():
             self._store.execute("INSERT OR REPLACE INTO answers VALUES (?, ?)", [key, packed])
 

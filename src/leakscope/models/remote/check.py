@@ -2,11 +2,13 @@
 do the log-probabilities that it tells belong to the tokens that it names?
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from leakscope.models.remote.client import Client
 from leakscope.models.remote.echo import EchoModel
 from leakscope.models.remote.tabs import TabModel
+from leakscope.records.artifacts import digest_of
 from leakscope.records.errors import LeakscopeError
 
 PROMPT = "The first thing that we saw in the morning was the"
@@ -28,7 +30,11 @@ def remote_model(client: Client) -> EchoModel | TabModel:
         _recognize(client, {"said": client.fresh(request)["text"]})
         return TabModel(client)
     model = EchoModel(client)
-    told, said = model.read(client.fresh, begin, PROMPT, 1, TOKENS)
+
+    def fresh(request: dict[str, Any], check: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+        return client.fresh(request)
+
+    told, said = model.read(fresh, begin, PROMPT, 1, TOKENS)
     first = sum(each.rank == 0 or each.near for each in said)
     if first < SHARE * len(said):
         raise LeakscopeError(
@@ -43,7 +49,8 @@ def remote_model(client: Client) -> EchoModel | TabModel:
 
 def _recognize(client: Client, facts: dict[str, Any]) -> None:
     """Compare with what the kept answers came from, or note it for the next time."""
-    name = f"{client.endpoint.mode} {client.endpoint.begin!r} {client.endpoint.model}"
+    asked = client.endpoint.record()
+    name = digest_of([asked[part] for part in ("url", "model", "mode", "begin", "extra")])
     known = client.answers.fact(name)
     if known is None:
         client.answers.note(name, facts)

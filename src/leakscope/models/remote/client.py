@@ -9,7 +9,8 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future
+from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 import httpx2
@@ -20,9 +21,8 @@ from leakscope.models.remote.endpoint import Endpoint, Manners
 from leakscope.records.errors import LeakscopeError
 
 LONGEST_PAUSE = 60.0  # seconds
-GRACE = 10.0  # seconds
-PASSING = (408, 409, 425, 429, 500, 502, 503, 504, 529)
-"""Answers that may be others a moment later."""
+PASSING = (408, 409, 425, 429)
+"""Answers that may be others a moment later, beside all from 500 on."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -59,12 +59,16 @@ class Client:
             follow_redirects=False,
         )
 
-    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+    def ask(
+        self, request: dict[str, Any], check: Callable[[dict[str, Any]], object] | None = None
+    ) -> dict[str, Any]:
         """The first choice that the endpoint answers to a request for a completion: from what was
-        kept, or from who is asking just now, or by asking.
+        kept, or from who is asking just now, or by asking. What `check` raises on is not kept.
         """
         whole = self._whole(request)
-        key = self.answers.key({"url": self.endpoint.url, **whole})
+        key = self.answers.key(
+            {"url": self.endpoint.url, "begin": self.endpoint.begin, "request": whole}
+        )
         with self._lock:
             asking = self._waiting.get(key)
             if asking is None:
@@ -78,6 +82,8 @@ class Client:
             return asking.result()
         try:
             answer = self.fresh(request)
+            if check is not None:
+                check(answer)
             self.answers.keep(key, answer)
         except BaseException as error:
             mine.set_exception(error)
@@ -100,12 +106,12 @@ class Client:
                 response = self._http.post(f"{self.endpoint.url}/completions", json=whole)
             except httpx2.TimeoutException:
                 why = f"did not answer within {self.manners.timeout:g} seconds"
-            except httpx2.TransportError:
+            except httpx2.RequestError:
                 why = "does not answer: the connection was refused or broke off"
             except RuntimeError:  # the client was closed by another thread's failure
                 raise StoppedError from None
             else:
-                if response.status_code not in PASSING:
+                if response.status_code not in PASSING and response.status_code < 500:
                     return _choice(self.endpoint, response)
                 why = f"answered with HTTP {response.status_code}"
                 pause = max(pause, _asked_pause(response))
@@ -117,22 +123,50 @@ class Client:
         )
 
     def map(self, work: Callable[[Item], Result], items: Iterable[Item]) -> Sequence[Result]:
-        """`work` on every item, several at a time, in their order. The first failure ends all."""
-        with ThreadPoolExecutor(self.manners.concurrency) as pool:
-            futures = [pool.submit(work, item) for item in items]
+        """`work` on every item, several at a time, in their order. After a failure nothing new is
+        begun, but what is on its way has been paid for: it is waited for and kept. An interruption
+        waits for nothing.
+        """
+        due = enumerate(items)
+        done: SimpleQueue[tuple[int, Result | None, BaseException | None]] = SimpleQueue()
+
+        def run() -> None:
+            while True:
+                with self._lock:
+                    at, item = next(due, (-1, None))
+                if at < 0 or self._stop.is_set():
+                    done.put((-1, None, None))
+                    return
+                try:
+                    done.put((at, work(item), None))  # type: ignore[arg-type]
+                except BaseException as error:
+                    self._stop.set()
+                    done.put((at, None, error))
+
+        # Not a pool: its threads would be waited for at the end of the program.
+        for _ in range(self.manners.concurrency):
+            threading.Thread(target=run, daemon=True).start()
+        results: dict[int, Result] = {}
+        failures: list[BaseException] = []
+        running = self.manners.concurrency
+        while running:
             try:
-                done, _ = wait(futures, return_when=FIRST_EXCEPTION)
-                failed = [future for future in done if future.exception() is not None]
-                real = [f for f in failed if not isinstance(f.exception(), StoppedError)]
-                for future in [*real, *failed]:
-                    future.result()
+                at, result, failure = done.get(timeout=0.2)  # so that Ctrl-C gets through
+            except Empty:
+                continue
             except BaseException:
                 self._stop.set()
-                pool.shutdown(wait=False, cancel_futures=True)
-                wait(futures, GRACE)  # what is on its way has been paid for: let it be kept
                 self._http.close()
                 raise
-        return [future.result() for future in futures]
+            if at < 0:
+                running -= 1
+            elif failure is not None:
+                failures.append(failure)
+            else:
+                results[at] = result  # type: ignore[assignment]
+        for failure in sorted(failures, key=lambda each: isinstance(each, StoppedError)):
+            raise failure
+        return [results[at] for at in range(len(results))]
 
     def _whole(self, request: dict[str, Any]) -> dict[str, Any]:
         return {"model": self.endpoint.model, **request, **self.endpoint.extra}
@@ -205,7 +239,7 @@ def _choice(endpoint: Endpoint, response: httpx2.Response) -> dict[str, Any]:
         choice = response.json()["choices"][0]
         text, reason = choice["text"], choice.get("finish_reason")
         logprobs, prompt = choice.get("logprobs"), choice.get("prompt_logprobs")
-    except (ValueError, LookupError, TypeError, AttributeError):
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         text = None
     if not isinstance(text, str):
         raise LeakscopeError(f"{where} does not answer as an OpenAI-compatible endpoint does.")

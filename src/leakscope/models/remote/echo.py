@@ -4,12 +4,12 @@ Its tokens are aligned with words by how it spells them. It tells the few most p
 each place, so that the rank of the prompt's own token is known where it is below k.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
 
 from leakscope.corpus.lexicon import Lexicon
 from leakscope.models.alignment import Span, align
@@ -23,6 +23,10 @@ from leakscope.records.errors import LeakscopeError
 
 NEAR = 1e-3
 """Log-probabilities closer than this are near ties: servers compute in several precisions."""
+
+
+Ask = Callable[[dict[str, Any], Callable[[dict[str, Any]], None]], dict[str, Any]]
+"""From a request, and a check of its answer, to the answer."""
 
 
 class Told(NamedTuple):
@@ -76,8 +80,7 @@ class EchoModel:
 
     def _window(self, prompt: Prompt, top_k: int, every: bool) -> Scores:
         """The scores of the words that a window answers for."""
-        begin = self.client.endpoint.begin or "" if prompt.opens else ""
-        inside = self.tell(begin, prompt.text, top_k)
+        inside = self.tell(self.client.endpoint.begin or "", prompt.text, top_k)
         spans = [each.span for each in inside]
         part = align(prompt.words, spans, np.zeros(len(spans), np.bool_))
         untold = np.array([each.log_prob is None for each in inside], np.bool_)
@@ -104,7 +107,7 @@ class EchoModel:
 
     def read(
         self,
-        ask: Callable[[dict[str, Any]], dict[str, Any]],
+        ask: Ask,
         begin: str,
         text: str,
         top_k: int,
@@ -118,34 +121,52 @@ class EchoModel:
             "echo": True,
             "logprobs": top_k + 1,
         }
+        found: list[tuple[list[Told], list[Told]]] = []
+
+        def check(choice: dict[str, Any]) -> None:
+            told = told_of(choice, begin, text, top_k, more)
+            if told is None:
+                raise LeakscopeError(
+                    f"The endpoint {self.client.endpoint.url} returns no log-probabilities of the "
+                    f"prompt; give --text-only to attack it by its continuations."
+                )
+            found.append(told)
+
         try:
-            found = told_of(ask(request), begin, text, top_k)
+            answer = ask(request, check)
         except RefusedError as refused:
             raise LeakscopeError(
                 f"{str(refused).removesuffix('.')}, or --text-only if it does not tell the "
                 f"log-probabilities of a prompt."
             ) from None
-        if found is None:
-            raise LeakscopeError(
-                f"The endpoint {self.client.endpoint.url} returns no log-probabilities of the "
-                f"prompt; give --text-only to attack it by its continuations."
-            )
-        return found
+        if not found:  # it was kept, or asked for by another thread
+            check(answer)
+        return found[0]
+
+
+class _Said(BaseModel):
+    """`logprobs` as the OpenAI API has it; NaN and infinity are refused."""
+
+    model_config = ConfigDict(strict=True)
+
+    tokens: list[str]
+    token_logprobs: list[FiniteFloat | None]
+    top_logprobs: list[dict[str, FiniteFloat] | None]
 
 
 def told_of(
-    choice: dict[str, Any], begin: str, text: str, top_k: int
+    choice: dict[str, Any], begin: str, text: str, top_k: int, more: int = 1
 ) -> tuple[list[Told], list[Told]] | None:
-    """Read the `logprobs` of a completion that echoes its prompt: of the text's tokens, and of
-    those behind it, which have no place; None if they are not there.
+    """Read the `logprobs` of a completion that echoes its prompt: of the text's tokens, and of at
+    most `more` behind it, which have no place; None if they are not there.
     """
-    said: dict[str, Any] = choice.get("logprobs") or {}
-    tokens, own = said.get("tokens"), said.get("token_logprobs")
-    top = said.get("top_logprobs")
-    if not (tokens and own and top) or not len(tokens) == len(own) == len(top):
+    try:
+        said = _Said.model_validate(choice.get("logprobs"))
+    except ValidationError:
         return None
-    if 2 * sum(len(token) for token in tokens) < len(text):
-        return None  # the tokens that were asked for, and nothing of the prompt
+    tokens, own, top = said.tokens, said.token_logprobs, said.top_logprobs
+    if not tokens or not len(tokens) == len(own) == len(top):
+        return None
     if "\u2581" not in text:  # some servers give SentencePiece's own spelling of a space
         tokens = [token.replace("\u2581", " ") for token in tokens]
         top = [entries and _respelled(entries) for entries in top]
@@ -166,6 +187,8 @@ def told_of(
             _told(end, tokens[at], own[at], top[at], top_k) for at in range(count, len(tokens))
         ]
         return inside, behind
+    if len(tokens) <= more:
+        return None  # what was asked for, and nothing of the prompt
     raise LeakscopeError(
         "The endpoint's tokens do not spell the prompt, so that they cannot be told apart by "
         "words; give --text-only."
@@ -179,15 +202,21 @@ def _respelled(entries: dict[str, float]) -> dict[str, float]:
 def _told(
     span: Span, token: str, own: float | None, entries: dict[str, float] | None, top_k: int
 ) -> Told:
-    if own is None or entries is None or not math.isfinite(own):
+    if own is None or entries is None:
         return Told(span, None, top_k, 0.0, False)
     others = sorted((value for name, value in entries.items() if name != token), reverse=True)
     rank = sum(value > own for value in others)
+    top = max(own, *others[:1]) if others else own
+    if len(others) < top_k:  # k + 1 were asked for
+        if not any(is_unspelled(name) for name in (token, *entries)):
+            raise LeakscopeError(
+                "The endpoint names fewer tokens than the top k and one more, so that ranks are "
+                "not known; lower --top-k, or give --text-only."
+            )
+        return Told(span, own, min(rank, top_k), top, True)  # some are spelled alike
     # The k-th best of the others decides: below it the token is out, above it is in.
-    rival = others[top_k - 1] if len(others) >= top_k else -math.inf
-    hidden = len(entries) <= top_k  # k + 1 were asked for: some are spelled alike
-    near = abs(own - rival) < NEAR or (hidden and is_unspelled(token))
-    return Told(span, own, min(rank, top_k), max(own, *others[:1]) if others else own, near)
+    near = abs(own - others[top_k - 1]) < NEAR
+    return Told(span, own, min(rank, top_k), top, near)
 
 
 def _joined(parts: Sequence[Scores]) -> Scores:

@@ -107,8 +107,10 @@ class Manners:
     def __post_init__(self) -> None:
         if self.concurrency < 1 or self.attempts < 1:
             raise LeakscopeError("Concurrency and attempts must be at least 1.")
-        if self.max_requests is not None and self.max_requests < 1:
-            raise LeakscopeError("--max-requests must be at least 1.")
+        if self.max_requests is not None and self.max_requests < 2:
+            raise LeakscopeError("--max-requests must be at least 2: one checks who serves.")
+        if self.key is not None and not (self.key.isascii() and self.key.isprintable()):
+            raise LeakscopeError("The endpoint's key is not a line of ASCII characters.")
         if self.per_minute is not None and not 0 < self.per_minute < float("inf"):
             raise LeakscopeError("--requests-per-minute must be positive.")
         if not (0 < self.timeout < float("inf") and 0 <= self.pause < float("inf")):

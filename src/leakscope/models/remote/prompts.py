@@ -17,8 +17,6 @@ class Prompt:
     """Of all words in `text`, by their place in it."""
     start: int
     """Words before this are context: another window answers for them."""
-    opens: bool
-    """It has the beginning of its document."""
 
 
 def prompts(document: int, text: str, words: Sequence[Span], most: int) -> Iterator[Prompt]:
@@ -27,14 +25,14 @@ def prompts(document: int, text: str, words: Sequence[Span], most: int) -> Itera
         begin = 0 if first == 0 else words[first][0]
         end = len(text) if stop == len(words) else words[stop - 1][1]
         inside = tuple((low - begin, high - begin) for low, high in words[first:stop])
-        yield Prompt(document, text[begin:end], inside, start - first, first == 0)
+        yield Prompt(document, text[begin:end], inside, start - first)
 
 
-def before(text: str, words: Sequence[Span], index: int, most: int) -> tuple[str, bool]:
+def before(text: str, words: Sequence[Span], index: int, most: int) -> str:
     """What stands before word `index`, up to the end of the word before it, so that a space is
-    left for the model to say; and whether that is all from the document's beginning.
+    left for the model to say; of a long document its last words.
     """
     first = first_input(index, most)
     begin = 0 if first == 0 else words[first][0]
     end = words[index - 1][1] if index else 0
-    return text[begin:end], first == 0
+    return text[begin:end]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from leakscope.models.alignment import Span
 
 LONGEST = 256
-"""Characters of text that tokens without a spelling may fill, at most."""
+"""ASCII characters that tokens without a spelling may fill, at most."""
 TRIES = 10_000
 """Places that are tried for them in one text, at most."""
 
@@ -76,15 +76,16 @@ def _ends(text: str, place: int, count: int, following: str | None) -> Iterator[
     """Where `count` tokens without a spelling may end: at first where all of them are parts of
     characters beyond ASCII, each at least a byte.
     """
-    near = range(place, min(len(text), place + LONGEST))
     size, likely = 0, []
-    for at in near:
+    for at in range(place, len(text)):
         if text[at].isascii() and not (at == place and text[at] == " "):
             break
         size += len(text[at].encode("utf-8", "surrogatepass"))
         if size >= count:
             likely.append(at + 1)
-    others = [end for end in (place, *(at + 1 for at in near)) if end not in likely]
+    few = set(likely)
+    near = range(place, min(len(text), place + LONGEST) + 1)
+    others = [end for end in near if end not in few]
     for end in (*likely, *others):
         if end == len(text) or (following is not None and text.startswith(following, end)):
             yield end

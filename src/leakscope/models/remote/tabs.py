@@ -18,7 +18,7 @@ from leakscope.corpus.lexicon import Lexicon
 from leakscope.corpus.words import spans
 from leakscope.models.alignment import Span
 from leakscope.models.interface import Distribution
-from leakscope.models.remote.client import Client
+from leakscope.models.remote.client import Client, RefusedError
 from leakscope.models.remote.prompts import before
 from leakscope.models.texts import texts_of
 from leakscope.records.documents import BoolArray, Documents, FloatArray, Scores
@@ -27,29 +27,33 @@ from leakscope.records.errors import LeakscopeError
 TOKENS = 16
 """Asked for at first; twice as many each time that a continuation is right to its end."""
 MOST_TOKENS = 256
-ENOUGH = 50
-"""Continuations without a leading space after which the server is taken to strip them."""
+ENOUGH, FEW = 20, 5
+"""Continuations without the space that was due after which the server is taken to strip them: in
+the middle of the work if hardly any has one, at its end if none has."""
 
 
 class _Spaces:
-    """Whether continuations begin with the white space that follows a word."""
+    """Whether continuations begin with the space that follows a word."""
 
     def __init__(self) -> None:
         self._lock, self._without, self._with = Lock(), 0, 0
 
     def watch(self, expected: str, answer: str) -> None:
         """See one continuation of a prompt that ends with a word."""
-        if not expected[:1].isspace() or not answer:
+        if expected != " " or not answer:
             return
         with self._lock:
-            self._with += answer[:1].isspace()
-            self._without += answer[:1].isalnum()
-            if self._without >= ENOUGH and not self._with:
-                raise LeakscopeError(
-                    "The endpoint strips the white space from the beginning of its continuations, "
-                    "so that they cannot be compared with the text; ask it for log-probabilities "
-                    "instead."
-                )
+            self._with += answer[0] == " "
+            self._without += answer[0].isalnum()
+        self.check(ENOUGH)
+
+    def check(self, enough: int) -> None:
+        """Raise if so many continuations lack their space, and hardly any has it."""
+        if self._without >= enough and self._with < 0.05 * self._without:
+            raise LeakscopeError(
+                "The endpoint strips the white space from the beginning of its continuations, so "
+                "that they cannot be compared with the text; ask it for log-probabilities instead."
+            )
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,7 @@ class TabModel:
             raise LeakscopeError("A text-only endpoint shows its best continuation: top-k is 1.")
         texts, places = texts_of(documents, self.spelling)
         parts = self.client.map(lambda pair: self.hits(*pair), zip(texts, places, strict=True))
+        self._spaces.check(FEW)
         hit = np.concatenate([np.zeros(0, np.bool_), *parts])
         unknown = np.full(len(hit), np.nan, np.float32)
         return Scores((~hit).astype(np.int32), unknown, unknown, np.zeros(len(hit), np.bool_))
@@ -129,9 +134,18 @@ class TabModel:
     ) -> dict[str, Any]:
         """How the endpoint goes on after what stands before word `index`."""
         endpoint = self.client.endpoint
-        left, opens = before(text, words, index, endpoint.prompt_words)
-        mark = endpoint.begin or "" if opens else ""
-        return self.client.ask({"prompt": mark + left, "max_tokens": tokens, "temperature": 0})
+        prompt = (endpoint.begin or "") + before(text, words, index, endpoint.prompt_words)
+        request = {"prompt": prompt, "max_tokens": tokens, "temperature": 0}
+        try:
+            answer = self.client.ask(request)
+        except RefusedError:
+            if tokens <= MOST_TOKENS:
+                raise
+            return {"text": "", "finish_reason": "stop"}  # more than it can say: not to be had
+        if answer.get("finish_reason") != "stop":
+            # Broken off within a character, which is then not whole.
+            return answer | {"text": answer["text"].rstrip("\ufffd")}
+        return answer
 
 
 def compare(
