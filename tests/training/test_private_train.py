@@ -21,8 +21,10 @@ from leakscope.records.errors import LeakscopeError
 from leakscope.training.accounting import epsilon
 from leakscope.training.batches import TrainingText
 from leakscope.training.history import known_words
+from leakscope.training.ledger import open_ledger
 from leakscope.training.loop import train
 from leakscope.training.noise import InsecureNoise
+from leakscope.training.plan import plan_of
 from leakscope.training.privacy import PrivacySettings
 from leakscope.training.sampling import InsecureUsers, PoissonSampler
 from leakscope.training.settings import TrainSettings
@@ -181,11 +183,50 @@ def test_words_of_few_users_and_public_vocabularies(corpus, tmp_path):
     assert any(
         "fewer than 18 users" in text for text in load_config(tmp_path / "few").privacy.caveats
     )
-    settings = private(epochs=1)
-    train(corpus, tmp_path / "p", settings, vocabulary_from=tmp_path / "few")
+    train(corpus, tmp_path / "p", private(epochs=1), vocabulary_from=tmp_path / "few")
     assert load_model(tmp_path / "p").vocabulary == few
     caveats = load_config(tmp_path / "p").privacy.caveats
+    assert any("vocabulary" in caveat for caveat in caveats), "it comes from the same text"
+    other = build_rows(
+        [Row("x", "w1 w2 w3 w4"), Row("y", "w2 w5")], tmp_path / "other",
+        settings=BuildSettings(validation=0.0),
+    )  # fmt: skip
+    train(other, tmp_path / "public", TrainSettings(TINY["gru"], epochs=1))
+    start = tmp_path / "public"
+    train(corpus, tmp_path / "q", private(epochs=1), vocabulary_from=start, warm_start=start)
+    caveats = load_config(tmp_path / "q").privacy.caveats
     assert not any("vocabulary" in caveat for caveat in caveats)
+    assert any("started from" in caveat for caveat in caveats)
+
+
+def test_a_start_from_the_same_text_is_refused(corpus, tmp_path):
+    train(corpus, tmp_path / "plain", TrainSettings(TINY["gru"], epochs=1, vocabulary=50))
+    with pytest.raises(LeakscopeError, match="this very text"):
+        train(corpus, tmp_path / "m", private(), warm_start=tmp_path / "plain")
+
+
+def test_two_trainings_cannot_share_a_ledger(corpus, tmp_path):
+    def again(stage, done, total=None, note=""):
+        if stage == "train" and done == 2:
+            with pytest.raises(LeakscopeError, match="Another training is writing"):
+                open_ledger(tmp_path / "m", terms, 0)
+
+    settings = private(epochs=1)
+    units = units_of(corpus.load(), 12, "user")
+    terms = plan_of(settings.privacy, len(units), 4).terms("other")
+    train(corpus, tmp_path / "m", settings, progress=again)
+    with pytest.raises(LeakscopeError, match="other privacy settings"):
+        open_ledger(tmp_path / "m", terms, 0)
+
+
+def test_what_a_user_gives_does_not_hang_on_the_lexicon(tmp_path):
+    rows = [Row(f"u{i % 7}", " ".join(f"w{(i * k) % 11}" for k in range(1 + i))) for i in range(30)]
+    more = [Row("z", "w10 " * 400), *rows]
+    keys = []
+    for name, given in (("a", rows), ("b", more)):
+        built = build_rows(given, tmp_path / name, settings=BuildSettings(validation=0.0))
+        keys.append(units_of(built.load(), 12, "user").keys.tolist())
+    assert len(keys[1]) == len(keys[0]) + 1 and set(keys[0]) < set(keys[1])
 
 
 KILLED = """

@@ -222,13 +222,14 @@ def privacy_settings(*, snapshot_at_epsilon: str | None, **given: Any) -> "Priva
 
 def _print_privacy(model: Path) -> None:
     from leakscope.models.storage import load_config
+    from leakscope.report.values import bound
 
     found = load_config(model).privacy
     if found is None:
         return
-    epsilon = f"epsilon {found.epsilon:.3f}" if found.epsilon is not None else found.reason
+    epsilon = f"epsilon {bound(found.epsilon)}" if found.epsilon is not None else found.reason
     typer.echo(
-        f"{epsilon} at delta {found.delta:.3g} for one {found.unit} of {found.units}, "
+        f"{epsilon} at delta {bound(found.delta)} for one {found.unit} of {found.units}, "
         f"{found.accountant}; {found.steps} steps, noise {found.noise_multiplier:g}"
     )
     for caveat in found.caveats:

@@ -9,6 +9,10 @@ FLOATING_POINT = (
 TUNING = (
     "Trying out settings on the private text, and choosing among snapshots by it, is not counted."
 )
+DIGESTS = (
+    "The model's config has digests of the private text; who can guess the whole text can check it "
+    "by them."
+)
 COUNT = "The number of {unit}s is treated as public."
 FIGURES = (
     "Figures measured on private text without noise, such as validation perplexities and reports, "
@@ -67,4 +71,4 @@ def caveats_of(
         found.append(text)
     if warm_started:
         found.append(WARM)
-    return [*found, FIGURES, TUNING, COUNT.format(unit=unit), FLOATING_POINT]
+    return [*found, FIGURES, DIGESTS, TUNING, COUNT.format(unit=unit), FLOATING_POINT]

@@ -9,7 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from leakscope.corpus.lexicon import Lexicon
+from leakscope.corpus.store import Corpus
 from leakscope.models.evaluate import Evaluation
+from leakscope.models.storage import load_config
 from leakscope.records.artifacts import write_parquet
 from leakscope.records.documents import Documents
 
@@ -22,6 +24,17 @@ def known_words(lexicon: Lexicon, most: int, users: int) -> list[str]:
     """
     trained = (lexicon.counts[:most] > 0) & (lexicon.users[:most] >= users)
     return [lexicon.words[id] for id in np.flatnonzero(trained).tolist()]
+
+
+def comes_from(model: Path, corpus: Corpus) -> bool:
+    """Whether a model, or one that it was started from, saw this corpus or what it was made of, as
+    far as digests tell.
+    """
+    config, this = load_config(model), corpus.manifest
+    seen = {config.corpus_digest, *config.corpus_inputs}
+    seen |= {ancestor.corpus_digest for ancestor in config.ancestry}
+    mine = {this.digest, *(given.digest for given in this.inputs)}
+    return bool(seen & mine) or config.lexicon_digest == this.lexicon_digest
 
 
 def sample_of(documents: Documents, seed: int) -> Documents:

@@ -6,6 +6,7 @@ taken. What a crash loses of the training is in the ledger all the same and coun
 nobody can know who has seen it. So the epsilon of a resumed training is never too low.
 """
 
+import fcntl
 import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -67,9 +68,8 @@ _LINE: TypeAdapter[_Opening | _Step] = TypeAdapter(_Opening | _Step)
 class Ledger:
     """An open ledger. Call `begin_step` before the noise of each step is added."""
 
-    def __init__(self, path: Path, past: "_Past", terms: Terms, done: int) -> None:
-        self._past, self._terms = past, terms
-        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    def __init__(self, path: Path, file: int, past: "_Past", terms: Terms, done: int) -> None:
+        self._past, self._terms, self._file = past, terms, file
         opening = _Opening(ledger=FORMAT, done=done, terms=terms)
         # A torn last line is closed here and stays in the file.
         self._append(("\n" if past.torn else "") + opening.model_dump_json())
@@ -126,22 +126,45 @@ def open_ledger(out: Path, terms: Terms, done: int, *, change: bool = False) -> 
     Other terms than before are refused unless `change` says that they are meant to change.
     """
     path = out / NAME
-    if not path.exists():
-        if done:
-            raise LeakscopeError(
-                f"{out} has a checkpoint but no {NAME}, so what it has spent is not known; "
-                f"train anew into another --out."
-            )
-        return Ledger(path, _Past([], torn=False, new=True), terms, done)
+    if done and not path.exists():
+        raise LeakscopeError(
+            f"{out} has a checkpoint but no {NAME}, so what it has spent is not known; train anew "
+            f"into another --out."
+        )
+    file = _locked(path)
+    try:
+        return _opened(path, file, terms, done, change=change)
+    except BaseException:
+        os.close(file)
+        raise
+
+
+def _opened(path: Path, file: int, terms: Terms, done: int, *, change: bool) -> Ledger:
+    """The ledger in an open file that is this process's alone."""
+    if not os.fstat(file).st_size and not done:
+        return Ledger(path, file, _Past([], torn=False, new=True), terms, done)
     past = _read(path)
     if sum(steps for _, steps in past.periods) < done:
         raise _edited(path)
     if past.periods and past.periods[-1][0] != terms and not change:
         raise LeakscopeError(
-            f"{out} was trained with other privacy settings ({_differences(past, terms)}); repeat "
-            f"them, or say that they change."
+            f"{path.parent} was trained with other privacy settings "
+            f"({_differences(past, terms)}); repeat them, or train into another --out."
         )
-    return Ledger(path, past, terms, done)
+    return Ledger(path, file, past, terms, done)
+
+
+def _locked(path: Path) -> int:
+    """The file, open to be added to by nobody else: two trainings would not count each other."""
+    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(file)
+        raise LeakscopeError(
+            f"Another training is writing into {path.parent}; wait for it, or choose another --out."
+        ) from None
+    return file
 
 
 def read_phases(out: Path) -> tuple[Phase, ...]:

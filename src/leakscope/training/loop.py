@@ -46,7 +46,13 @@ from leakscope.training.checkpoint import (
     load_checkpoint,
     save_checkpoint,
 )
-from leakscope.training.history import describe, known_words, sample_of, write_history
+from leakscope.training.history import (
+    comes_from,
+    describe,
+    known_words,
+    sample_of,
+    write_history,
+)
 from leakscope.training.ledger import NAME as LEDGER
 from leakscope.training.settings import TrainSettings
 from leakscope.training.step import make_optimizer
@@ -98,13 +104,22 @@ def train(
         | ({} if without_users is None else {"without": users_digest(without_users)})
         | ({} if vocabulary_from is None else {"vocabulary": digest_of(words_of(vocabulary_from))})
     )
+    if settings.privacy is not None and warm_start is not None and comes_from(warm_start, corpus):
+        raise LeakscopeError(
+            f"The model in {warm_start} was trained on this very text, so that no training from it "
+            f"is private; start from one that never saw it."
+        )
     state = _claim(out, identity)
     start = Start(warm_start, started_from, without_users, vocabulary_from)
     run = _Run(corpus, out, settings, identity, start, progress, clock)
     if state is not None:
         progress("resume", state.total_steps, None, f"at step {state.total_steps}")
         run.resume(state)
-    run.finish()
+    try:
+        run.finish()
+    finally:
+        if run.private is not None:
+            run.private.close()
     return Trained(out, run.history)
 
 
@@ -258,7 +273,8 @@ class _Run:
         return private.record(
             self.total_steps,
             warm_started=self.start.warm_start is not None,
-            public_vocabulary=self.start.vocabulary_from is not None,
+            public_vocabulary=self.start.vocabulary_from is not None
+            and not comes_from(self.start.vocabulary_from, self.corpus),
             vocabulary_users=self.settings.vocabulary_users,
         )
 

@@ -25,7 +25,7 @@ class Units:
     sizes: LongArray
     """[p] predictions of each piece."""
     keys: Unsigned
-    """[n] a number made of the unit's own words alone, by their ids in the lexicon."""
+    """[n] a number made of the lengths of the unit's own documents alone."""
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -62,11 +62,12 @@ def _scrambled(value: Unsigned) -> Unsigned:
 
 
 def _keys(documents: Documents, bounds: LongArray) -> Unsigned:
-    """A digest of each unit's words and of how they are cut into documents."""
+    """A digest of how much text each unit has in which document. Not of the words: their numbers
+    hang on what all users wrote.
+    """
     keys = np.empty(len(bounds) - 1, np.uint64)
     for i, (start, stop) in enumerate(pairwise(bounds)):
         offsets = documents.offsets[start : stop + 1]
         digest = hashlib.blake2b((offsets - offsets[0]).tobytes(), digest_size=8)
-        digest.update(documents.ids[offsets[0] : offsets[-1]].tobytes())
         keys[i] = int.from_bytes(digest.digest(), "little")
     return keys

@@ -148,7 +148,28 @@ def test_norms_of_many_float32_keep_their_digits(method, sweeps, monkeypatch):
     batch, users = batch_of(texts, range(2))
     single = Clipper(network, 1.0, method=method).write(batch, users, 1)
     double = Clipper(network.double(), 1.0, method=method).write(batch, users, 1)
-    assert float(single.norms) == pytest.approx(float(double.norms), rel=3e-6)
+    # Gram matrices are rounded upwards, by more than they are off.
+    upward = 5e-5 if method != "microbatch" else 0.0
+    ratio = float(single.norms) / float(double.norms)
+    assert 1 - 3e-6 < ratio < 1 + 3e-6 + upward
+
+
+@pytest.mark.parametrize("clip", [1e-2, 1e-3, 1e-4])
+@pytest.mark.parametrize("kind", ["gru", "transformer"])
+def test_no_user_passes_a_small_clip_where_terms_cancel(kind, clip):
+    # One context, continued as the network itself would in the long run: nearly no gradient left.
+    network = drawn_network(kind, 0).float()
+    with torch.no_grad():
+        for name, weight in network.named_parameters():
+            if name == "norm.weight":
+                weight.fill_(3.0)
+        odds = torch.softmax(network.output(network.hidden(torch.tensor([[1]])))[0, 0], 0)
+    labels = np.repeat(np.arange(len(odds)), np.round(300 * odds.numpy()).astype(int))
+    texts = [[[1, int(label)] for label in labels]]
+    batch, users = batch_of(texts, range(len(labels)))
+    Clipper(network, clip, method="ghost").write(batch, users, 1)
+    total = torch.cat([weight.grad.double().flatten() for weight in network.parameters()])
+    assert float(total.norm()) <= clip * (1 + 1e-4)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -165,13 +186,30 @@ def test_the_loss_of_what_seems_impossible_is_right(method):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
-def test_a_norm_that_is_not_finite_is_refused(method, bad):
+def test_weights_that_are_not_finite_are_refused(method, bad):
     network, texts = drawn_network("gru", 0), drawn_texts(3, 2, 0)
     with torch.no_grad():
         network.embedding.weight[texts[1][0][0]] = bad
     batch, users = batch_of(texts, range(sum(map(len, texts))))
     with pytest.raises(LeakscopeError, match="not finite"):
         Clipper(network, 1.0, method=method).write(batch, users, 3)
+
+
+def test_a_user_beyond_any_number_contributes_nothing():
+    network, texts = drawn_network("gru", 0).float(), drawn_texts(3, 2, 0)
+    texts = [[[entry % 5 for entry in document] for document in own] for own in texts]
+    huge = 5  # a word of user 1 alone
+    texts[1][0][0] = huge
+    with torch.no_grad():
+        network.embedding.weight[huge] = 1e30
+    clipper = Clipper(network, 1.0, method="ghost")
+    batch, users = batch_of(texts, range(sum(map(len, texts))))
+    found = clipper.write(batch, users, 3)
+    sums = [weight.grad.clone() for weight in network.parameters()]
+    assert torch.isinf(found.norms).tolist() == [False, True, False]
+    batch, users = batch_of([texts[0], texts[2]], range(len(texts[0]) + len(texts[2])))
+    clipper.write(batch, users, 2)
+    assert_same([weight.grad for weight in network.parameters()], sums, 1e-5)
 
 
 def test_a_text_of_nobody_gives_zero():

@@ -126,7 +126,7 @@ def test_texts_without_a_second_token_give_zero(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_norm_that_is_not_finite_is_refused(method):
+def test_weights_that_are_not_finite_are_refused(method):
     network = drawn_network("gpt2")
     with torch.no_grad():
         network.transformer.wte.weight[5] = float("nan")

@@ -225,13 +225,20 @@ def test_snapshots_are_announced(tmp_path):
     assert [name is not None for name in names] == [False, True, False]
 
 
+OPEN = []
+
+
 def loop_in(folder, network=None, **changes):
+    """A loop in a folder; the one before it is closed, as it is when its process dies."""
+    while OPEN:
+        OPEN.pop().close()
     network = network or drawn_network("gpt2")
     given = {"steps": 6, "out": folder, "done": 0}
     options = {name: changes.pop(name) for name in list(changes) if name in given}
     data = changes.pop("data", drawn_users(USERS))
     settings = terms(**({"delta": 1e-3} | changes))
-    return make_private(network, sgd(network), data, settings, **(given | options))
+    OPEN.append(make_private(network, sgd(network), data, settings, **(given | options)))
+    return OPEN[-1]
 
 
 def test_lost_steps_are_counted(tmp_path):

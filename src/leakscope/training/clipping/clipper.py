@@ -2,7 +2,7 @@
 gradient of the same text.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,11 +13,11 @@ from leakscope.models.networks import Network
 from leakscope.records.documents import LongArray
 from leakscope.records.errors import LeakscopeError
 from leakscope.training.batches import Batch
-from leakscope.training.clipping.factors import Weighting
+from leakscope.training.clipping.factors import NotFiniteError, Weighting, check_weights
 from leakscope.training.clipping.ghost import add_ghost, groups, supports
 from leakscope.training.clipping.microbatch import add_microbatch
 from leakscope.training.clipping.output import Workspace
-from leakscope.training.clipping.text import by_user
+from leakscope.training.clipping.text import UserText, by_user
 
 Method = Literal["auto", "microbatch", "ghost"]
 METHODS: tuple[Method, ...] = ("auto", "microbatch", "ghost")
@@ -29,7 +29,8 @@ class Clipped:
     """What a clipped sum was made of; as private as the text, since no noise was added."""
 
     norms: Tensor
-    """[users] the norms of the users' gradients before clipping, float64; 0 without text."""
+    """[users] the norms of the users' gradients before clipping, float64; 0 without text, infinite
+    where it is beyond any number: such a user contributes nothing."""
     losses: Tensor
     """[users] the summed losses, float64."""
     words: Tensor
@@ -76,15 +77,33 @@ class Clipper:
         clear(self._network.parameters())
         norms, losses = torch.zeros(2, count, dtype=torch.float64)
         for group in groups(self._network, text, self._memory):
+            for one, found in self._add(group):
+                owners = torch.from_numpy(one.owners)
+                norms[owners], losses[owners] = found
+        words = torch.zeros(count, dtype=torch.int64)
+        words[torch.from_numpy(text.owners)] = torch.from_numpy(text.words)
+        return Clipped(norms, losses, words)
+
+    def _add(self, group: UserText) -> Iterator[tuple[UserText, tuple[Tensor, Tensor]]]:
+        """Add a group's clipped gradients: users with their norms and losses."""
+        if self._method == "microbatch" and len(group.owners) > 1:
+            for one in group.each_user():
+                yield from self._add(one)
+            return
+        try:
             if self._method == "ghost":
                 found = add_ghost(self._network, group, self._clip, self._weighting, self._space)
             else:
                 found = add_microbatch(self._network, group, self._clip, self._weighting)
-            owners = torch.from_numpy(group.owners)
-            norms[owners], losses[owners] = found
-        words = torch.zeros(count, dtype=torch.int64)
-        words[torch.from_numpy(text.owners)] = torch.from_numpy(text.words)
-        return Clipped(norms, losses, words)
+            yield group, found
+        except NotFiniteError:
+            check_weights(self._network.parameters())
+            if len(group.owners) > 1:  # all but who is to blame
+                for one in group.each_user():
+                    yield from self._add(one)
+            else:
+                nothing = torch.full((1,), torch.inf, dtype=torch.float64)
+                yield group, (nothing, nothing)
 
 
 def clear(weights: Iterable[Tensor]) -> None:

@@ -1,5 +1,6 @@
 """From squared norms to the factor of each user's gradient."""
 
+from collections.abc import Iterable
 from typing import Literal
 
 import torch
@@ -15,6 +16,21 @@ may give; with the sum, users with little text count less.
 """
 
 
+class NotFiniteError(Exception):
+    """A gradient in a group of users is beyond any number."""
+
+
+def check_weights(weights: Iterable[Tensor]) -> None:
+    """Where a gradient is not finite: raise if the weights are to blame, which tell of nobody, as
+    they are noisy already. Otherwise one user's text is, and that user contributes nothing: that
+    is within the clip, while to stop would tell of the user with certainty.
+    """
+    if not all(bool(torch.isfinite(weight).all()) for weight in weights):
+        raise LeakscopeError(
+            "The weights are not finite; lower the learning rate or begin with other weights."
+        )
+
+
 def shares_of(words: LongArray, weighting: Weighting) -> Tensor:
     """[k] what a user's summed loss is multiplied with, float64."""
     counts = torch.from_numpy(words).double()
@@ -26,10 +42,7 @@ def factors_of(squared: Tensor, shares: Tensor, clip: float) -> tuple[Tensor, Te
     gradients, and the factors [k] that make clipped gradients of the former. All float64.
     """
     norms = squared.sqrt() * shares
-    # Leaving such a user out would tell of it, and nothing can be clipped to a multiple of it.
     if not bool(torch.isfinite(norms).all()):
-        raise LeakscopeError(
-            "A user's gradient is not finite; lower the learning rate or begin with other weights."
-        )
+        raise NotFiniteError
     # clip / norm, at most one; a gradient of zero stays as it is.
     return norms, shares * clip / norms.clamp(min=clip)

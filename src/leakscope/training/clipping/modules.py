@@ -14,7 +14,7 @@ from torch.nn.functional import cross_entropy
 from leakscope.records.documents import LongArray
 from leakscope.records.errors import LeakscopeError
 from leakscope.training.clipping.clipper import MEMORY, METHODS, Clipped, Method, clear
-from leakscope.training.clipping.factors import factors_of
+from leakscope.training.clipping.factors import NotFiniteError, check_weights, factors_of
 from leakscope.training.clipping.layout import Layout
 from leakscope.training.clipping.parts import WeightPart, gradient_of, squared_norm
 from leakscope.training.clipping.recording import UnknownLayerError, recorded, trained_layers
@@ -138,6 +138,8 @@ class ModuleClipper:
                 if not self._may_change:
                     raise LeakscopeError(f'{unknown} Use the method "microbatch".') from None
                 self._method = "microbatch"
+            except NotFiniteError:
+                check_weights(weights)  # one user is to blame: each by itself, then
         return self._add_microbatch(weights, batch, index, shares)
 
     def _add_ghost(
@@ -191,7 +193,12 @@ class ModuleClipper:
         for user, rows in enumerate(index):
             gradients, losses[user] = self._gradient(weights, batch, rows)
             one = slice(user, user + 1)
-            norms[one], factor = factors_of(squared_norm(gradients), shares[one], self._clip)
+            try:
+                norms[one], factor = factors_of(squared_norm(gradients), shares[one], self._clip)
+            except NotFiniteError:
+                check_weights(weights)
+                norms[one] = torch.inf
+                continue
             with torch.no_grad():
                 torch._foreach_add_(sums, gradients, alpha=float(factor))
         return norms, losses

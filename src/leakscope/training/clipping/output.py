@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from leakscope.training.clipping.layout import Layout
-from leakscope.training.clipping.parts import gradient_of, prefers_own, squares
+from leakscope.training.clipping.parts import gradient_of, prefers_own, squares, summed_upwards
 
 ROWS = 512
 """Rows at a time where the errors need not be kept; measured in docs/experiments.md."""
@@ -93,7 +93,7 @@ class Output:
             inputs, errors = run.of(self._hidden), run.of(self._errors)
             alike = torch.bmm(inputs, inputs.transpose(1, 2)).add_(1)
             alike *= torch.bmm(errors, errors.transpose(1, 2))
-            found.append(alike.sum((1, 2), dtype=torch.float64).clamp_(min=0))
+            found.append(summed_upwards(alike))
         if len(self._own):
             found.append(squares(self._own) + squares(self._sums))
         return torch.cat(found)

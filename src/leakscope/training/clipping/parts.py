@@ -17,6 +17,8 @@ from torch.nn.functional import embedding_bag
 
 from leakscope.training.clipping.layout import Layout
 
+ROUNDING = 8
+"""Rounding errors of a sum of products, in units of its precision, at most; seen: 1."""
 SWEEPS = 60
 """Multiplications that cost as much as one number written and read twice; docs/experiments.md."""
 
@@ -67,6 +69,20 @@ def squared_norm(gradients: Sequence[Tensor]) -> Tensor:
     return torch.stack([squares(each[None]).cpu() for each in gradients]).sum(0)
 
 
+def upwards(squared: Tensor, sizes: Tensor, kind: torch.dtype) -> Tensor:
+    """Squared norms [u], made of products in `kind`, rounded upwards: a norm that is too small
+    would let a user through the clip. `sizes` [u]: what the norm would be if nothing cancelled.
+    """
+    slack = ROUNDING * torch.finfo(kind).eps
+    return squared.clamp(min=0) + slack * sizes.double() ** 2
+
+
+def summed_upwards(alike: Tensor) -> Tensor:
+    """[u] the sums of `alike` [u, i, i], products of two Gram matrices, as squared norms."""
+    sizes = alike.diagonal(dim1=1, dim2=2).clamp(min=0).sqrt().sum(1)
+    return upwards(alike.sum((1, 2), dtype=torch.float64), sizes, alike.dtype)
+
+
 def sum_by_user(rows: Tensor, layout: Layout) -> Tensor:
     """[m, w] rows to their sums [k, w]."""
     every = torch.arange(layout.rows, device=rows.device)
@@ -101,8 +117,7 @@ class Products:
             inputs, errors = run.of(self._inputs), run.of(self._errors)
             alike = torch.bmm(inputs, inputs.transpose(1, 2)).add_(len(self._biases))
             alike *= torch.bmm(errors, errors.transpose(1, 2))
-            # Never below zero but for rounding.
-            found.append(alike.sum((1, 2), dtype=torch.float64).clamp_(min=0))
+            found.append(summed_upwards(alike))
         for run in self._rest:
             inputs, errors = run.of(self._inputs), run.of(self._errors)
             own, sums = torch.bmm(errors.transpose(1, 2), inputs), errors.sum(1)

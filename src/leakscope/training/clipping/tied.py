@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from leakscope.training.clipping.layout import Layout, Run
-from leakscope.training.clipping.parts import Lookup, Products, WeightPart, gradient_of
+from leakscope.training.clipping.parts import Lookup, Products, WeightPart, gradient_of, upwards
 
 Use = tuple[Tensor, Tensor, Layout]
 """A linear use: inputs [m, a], errors [m, b]; a lookup: tokens [m], errors [m, a]. Each with its
@@ -33,17 +33,20 @@ class Tied:
         linear = _joined(self._linear, runs[: len(self._linear)])
         lookups = _joined(self._lookups, runs[len(self._linear) :])
         squared = torch.zeros((), dtype=torch.float64, device=self.weight.device)
+        sizes = torch.zeros((), dtype=torch.float64, device=self.weight.device)
         if linear is not None:
             inputs, errors = linear
             squared = squared + _inner(inputs, inputs, torch.bmm(errors, errors.transpose(1, 2)))
+            sizes = sizes + (inputs.norm(dim=2) * errors.norm(dim=2)).sum(1)
         if lookups is not None:
             tokens, given = lookups
             squared = squared + _inner(given, given, tokens[:, :, None] == tokens[:, None, :])
+            sizes = sizes + given.norm(dim=2).sum(1)
         if linear is not None and lookups is not None:
             # Between the two: the error of word i at the row of token j, times what that row got.
             at_tokens = errors.gather(2, tokens[:, None, :].expand(-1, errors.shape[1], -1))
             squared += 2 * _inner(inputs, given, at_tokens)
-        return squared.clamp_(min=0)
+        return upwards(squared, sizes, self.weight.dtype)
 
     def add(self, factors: Tensor) -> None:
         """See `Part`."""
