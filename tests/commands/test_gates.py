@@ -9,8 +9,10 @@ from leakscope.report.guarantee import Guarantee
 METRICS = Metrics.model_construct(unique_sequences=3, reasons={})
 
 
-def guarantee(epsilon, *, insecure=False, reason=None):
-    record = PrivacyRecord.model_construct(epsilon=epsilon, insecure_seed=insecure)
+def guarantee(epsilon, *, insecure=False, reason=None, delta=0.001):
+    record = PrivacyRecord.model_construct(
+        epsilon=epsilon, insecure_seed=insecure, delta=delta, units=100, unit="user"
+    )
     return Guarantee(record, reason)
 
 
@@ -28,6 +30,7 @@ def test_a_gate_on_the_guarantee(text, holds):
     [
         (guarantee(1.0, insecure=True), "insecure-seed"),
         (guarantee(None, reason="no noise"), "no noise"),
+        (guarantee(1.0, delta=0.02), "delta is above"),
         (Guarantee(None, "not known"), "not known"),
         (None, "no DP epsilon"),
     ],

@@ -68,14 +68,12 @@ class Gate:
 
     def _dp_epsilon(self, guarantee: Guarantee | None) -> float:
         why = "the training tells no DP epsilon here"
-        record = None if guarantee is None else guarantee.record
-        if record is not None and record.delta > 1 / record.units:
-            raise LeakscopeError(
-                f"The gate '{self.text}' cannot be checked: delta is above 1 over the number of "
-                f"{record.unit}s, so that epsilon says nothing."
-            )
         if guarantee is not None and guarantee.epsilon is not None and not guarantee.insecure:
-            return guarantee.epsilon
+            record = guarantee.record
+            if record is None or record.delta <= 1 / record.units:
+                return guarantee.epsilon
+            why = f"delta is above 1 over the number of {record.unit}s, so epsilon says nothing"
+            raise LeakscopeError(f"The gate '{self.text}' cannot be checked: {why}.")
         if guarantee is not None:
             why = INSECURE if guarantee.insecure else guarantee.reason or why
         raise LeakscopeError(f"The gate '{self.text}' cannot be checked: {why}.")
