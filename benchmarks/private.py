@@ -1,17 +1,23 @@
 """User-level private training against plain training over the same words, and against opacus."""
 
-from importlib import import_module
-from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import torch
 
 from benchmarks import material
 from benchmarks.lines import Line, interleaved
+from benchmarks.persample import opacus_step
 from leakscope.models.architecture import PRESETS
 from leakscope.models.networks import Network, make_network
 from leakscope.training.batches import Batch, TrainingText
 from leakscope.training.clipping import Clipper
+from leakscope.training.ledger import open_ledger
+from leakscope.training.noise import noise_source
+from leakscope.training.noisy import release
+from leakscope.training.plan import plan_of
+from leakscope.training.privacy import PrivacySettings
 from leakscope.training.step import take_step
 
 SHAPES = ((64, 1, 2.0), (8, 16, 1.5))  # users, documents of each, bar
@@ -30,21 +36,27 @@ def step_text(users: int, each: int, words: int = 300_000) -> tuple[Batch, np.nd
     return text.batch(pieces), np.repeat(np.arange(users), each)
 
 
-def private_step(
-    network: Network,
-    clipper: Clipper,
-    optimizer: torch.optim.Optimizer,
-    batch: Batch,
-    users: np.ndarray,
-    count: int,
-    generator: torch.Generator,
-) -> None:
-    """Clipped sum, noise, a fixed denominator, Adam."""
-    clipper.write(batch, users, count)
-    for weight in network.parameters():
-        noise = torch.randn(weight.shape, generator=generator)
-        weight.grad.add_(noise, alpha=CLIP * NOISE).div_(count)
-    optimizer.step()
+class PrivateStep:
+    """A step as `train --mitigation dp` takes it: clipped sum, ledger, noise from the system's
+    randomness, a fixed denominator, Adam.
+    """
+
+    def __init__(self, preset: str, batch: Batch, owners: np.ndarray, users: int) -> None:
+        self._network, self._optimizer = fresh(preset)
+        self._batch, self._owners, self._users = batch, owners, users
+        terms = PrivacySettings(rate=0.1, noise_multiplier=NOISE, clip=CLIP)
+        self._plan = plan_of(terms, 10 * users, 1)
+        self._folder = TemporaryDirectory()
+        self._ledger = open_ledger(Path(self._folder.name), self._plan.terms("benchmark"), 0)
+        self._clipper, self._noise = Clipper(self._network, CLIP), noise_source(None)
+        self._step = 0
+
+    def __call__(self) -> None:
+        self._clipper.write(self._batch, self._owners, self._users)
+        weights = self._network.parameters()
+        release(weights, self._plan, self._ledger, self._noise, self._step)
+        self._optimizer.step()
+        self._step += 1
 
 
 def fresh(preset: str) -> tuple[Network, torch.optim.Optimizer]:
@@ -55,11 +67,7 @@ def fresh(preset: str) -> tuple[Network, torch.optim.Optimizer]:
 
 def against_plain(preset: str, users: int, each: int, bar: float, repeats: int) -> Line:
     batch, owners = step_text(users, each)
-    (mine, to_mine), (plain, to_plain) = fresh(preset), fresh(preset)
-    clipper, noise = Clipper(mine, CLIP), torch.Generator().manual_seed(1)
-
-    def ours() -> None:
-        private_step(mine, clipper, to_mine, batch, owners, users, noise)
+    ours, (plain, to_plain) = PrivateStep(preset, batch, owners, users), fresh(preset)
 
     def theirs() -> None:
         take_step(plain, to_plain, batch, None, 5.0)
@@ -74,14 +82,8 @@ def against_opacus(preset: str, ghost: bool, repeats: int) -> Line:
     """One document a user, since opacus clips by document."""
     users = SHAPES[0][0]
     batch, owners = step_text(users, 1)
-    (mine, to_mine), (other, _) = fresh(preset), fresh(preset)
-    clipper, noise = Clipper(mine, CLIP), torch.Generator().manual_seed(1)
-
-    def ours() -> None:
-        private_step(mine, clipper, to_mine, batch, owners, users, noise)
-
-    persample = import_module("benchmarks.persample")
-    theirs = persample.opacus_step(other, batch, CLIP, NOISE, ghost)
+    ours, (other, _) = PrivateStep(preset, batch, owners, users), fresh(preset)
+    theirs = opacus_step(other, batch, CLIP, NOISE, ghost)
     private, usual = interleaved(ours, theirs, repeats)
     name = f"opacus{' ghost' if ghost else ''} / private step {preset}, {users} users x 1"
     detail = f"{1e3 * usual:.0f} ms against {1e3 * private:.0f} ms"
@@ -94,9 +96,6 @@ def lines(repeats: int = 7) -> list[Line]:
         for preset in material.MODELS
         for users, each, bar in SHAPES
     ]
-    if find_spec("opacus") is None:
-        material.note("opacus is not installed: nothing is compared with it")
-        return found
     return found + [
         against_opacus(preset, ghost, 3) for preset in material.MODELS for ghost in (False, True)
     ]

@@ -34,7 +34,8 @@ def drawn_network(kind, seed=0, exact=True):
                     setattr(holder, name, plain)
     generator = torch.Generator().manual_seed(seed)
     if kind == "gpt2-lora":
-        peft = pytest.importorskip("peft")
+        import peft
+
         settings_ = peft.LoraConfig(r=3, target_modules=["c_attn", "c_fc"], fan_in_fan_out=True)
         network = peft.get_peft_model(network, settings_).double().eval()
     with torch.no_grad():

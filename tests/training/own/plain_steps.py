@@ -1,7 +1,6 @@
 """Private steps in plain lines, and the networks and users that they are tried on."""
 
 import numpy as np
-import pytest
 import torch
 from torch import nn
 
@@ -65,7 +64,8 @@ def drawn_network(kind, seed=0):
                     plain = nn.RMSNorm(16, eps=layer.variance_epsilon, dtype=torch.float64)
                     setattr(holder, name, plain)
     if kind == "gpt2-lora":
-        peft = pytest.importorskip("peft")
+        import peft
+
         wanted = peft.LoraConfig(
             r=3, target_modules=["c_attn", "c_fc"], fan_in_fan_out=True, lora_dropout=0.5
         )

@@ -3,8 +3,6 @@
 import re
 from pathlib import Path
 
-import pytest
-
 import tiny_causal
 from leakscope.records.privacy import PrivacyRecord
 from leakscope.training.accounting import epsilon
@@ -13,7 +11,6 @@ PAGE = Path(__file__).parents[3] / "docs" / "privacy.md"
 
 
 def test_the_documented_fine_tuning_runs(tmp_path, monkeypatch, capsys):
-    pytest.importorskip("peft")
     words = tiny_causal.tokenizer("bytes")
     words.save_pretrained(tmp_path / "base")
     tiny_causal.network("gpt2", len(words)).save_pretrained(tmp_path / "base")
