@@ -2,9 +2,8 @@
 
 The random bits are those of OpenSSL's generator (AES-256 in counter mode, NIST SP 800-90A), which
 takes its key from the operating system and renews it: as hard to predict as the system's own, at
-fifteen times the speed, which noise for millions of weights a step needs. 53 bits each for the
-radius and the angle make a pair of normals (Box and Muller) in float64, reaching 8.5 standard
-deviations.
+fifteen times the speed, which noise for millions of weights a step needs. 64 bits or more make a
+normal in float64, with tails that have no end (see `ziggurat`).
 
 Whoever could predict the noise could subtract it. So a seed, which makes a run reproducible, also
 makes its guarantee void against whoever may learn it; hence the name of `InsecureNoise`. Neither
@@ -14,15 +13,21 @@ source protects against attacks on floating-point arithmetic (Mironov, 2012).
 import math
 import ssl
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from leakscope.records.documents import LongArray
 from leakscope.records.errors import LeakscopeError
+from leakscope.training.ziggurat import Words, add_normals
 
 CHUNK = 2**16  # values drawn at a time, so that they stay in the processor's cache
+_OWN = (torch.float32, torch.float64)  # what noise is added to in place
 
 
 class NoiseSource(Protocol):
@@ -48,12 +53,7 @@ class SystemNoise:
     def add_(self, tensors: Iterable[Tensor], deviation: float, step: int) -> None:
         """See `NoiseSource`; the step's number is not used."""
         check_deviation(deviation)
-        for tensor in tensors:
-            flat = torch.empty(tensor.numel(), dtype=torch.float64)
-            for start in range(0, len(flat), CHUNK):
-                part = flat[start : start + CHUNK]
-                part.copy_(system_normals(len(part)))
-            _add(tensor, flat, deviation)
+        _add(tensors, deviation, system_words, torch.get_num_threads())
 
 
 class InsecureNoise:
@@ -68,10 +68,8 @@ class InsecureNoise:
         """See `NoiseSource`; the same for equal seeds, steps and shapes."""
         check_deviation(deviation)
         key = np.random.SeedSequence([self._seed, step], spawn_key=(1,))
-        generator = np.random.Generator(np.random.Philox(key))
-        for tensor in tensors:
-            normals = generator.standard_normal(tensor.numel())
-            _add(tensor, torch.from_numpy(normals), deviation)
+        generator = np.random.Philox(key)
+        _add(tensors, deviation, lambda count: generator.random_raw(count).view(np.int64), 1)
 
 
 def noise_source(insecure_seed: int | None) -> NoiseSource:
@@ -79,18 +77,9 @@ def noise_source(insecure_seed: int | None) -> NoiseSource:
     return SystemNoise() if insecure_seed is None else InsecureNoise(insecure_seed)
 
 
-def system_normals(count: int) -> Tensor:
-    """[count] independent standard normals in float64, which nobody can predict."""
-    half = -(-count // 2)
-    bits = np.frombuffer(ssl.RAND_bytes(16 * half), np.uint64) >> np.uint64(11)
-    # In (0, 1], so that the logarithm is finite.
-    uniform = torch.from_numpy(bits.astype(np.float64)).add_(1).mul_(2.0**-53)
-    radius = uniform[:half].log_().mul_(-2).sqrt_()
-    angle = uniform[half:].mul_(2 * math.pi)
-    pairs = torch.empty(2, half, dtype=torch.float64)
-    torch.cos(angle, out=pairs[0])
-    torch.sin(angle, out=pairs[1])
-    return pairs.mul_(radius).view(-1)[:count]
+def system_words(count: int) -> LongArray:
+    """[count] words of 64 random bits that nobody can predict."""
+    return np.frombuffer(ssl.RAND_bytes(8 * count), np.int64)
 
 
 def check_deviation(deviation: float) -> None:
@@ -99,7 +88,25 @@ def check_deviation(deviation: float) -> None:
         raise LeakscopeError("The noise's standard deviation must be positive and finite.")
 
 
-def _add(tensor: Tensor, normals: Tensor, deviation: float) -> None:
-    scaled = normals.mul_(deviation).view(tensor.shape)
-    with torch.no_grad():
-        tensor.add_(scaled.to(device=tensor.device, dtype=tensor.dtype))
+@torch.no_grad()
+def _add(tensors: Iterable[Tensor], deviation: float, words: Words, threads: int) -> None:
+    apart: list[Tensor] = []
+    pieces: list[npt.NDArray[np.floating]] = []
+    for tensor in tensors:
+        if tensor.is_cpu and tensor.is_contiguous() and tensor.dtype in _OWN:
+            values = tensor.detach().view(-1).numpy()
+            pieces += [values[start : start + CHUNK] for start in range(0, len(values), CHUNK)]
+        else:
+            apart.append(tensor)
+    add = partial(add_normals, deviation=deviation, words=words)
+    if threads > 1 and len(pieces) > 1:
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(add, pieces))
+    else:
+        for piece in pieces:
+            add(piece)
+    for tensor in apart:
+        noise = np.zeros(tensor.numel())
+        add(noise)
+        given = torch.from_numpy(noise).view(tensor.shape)
+        tensor.add_(given.to(device=tensor.device, dtype=tensor.dtype))

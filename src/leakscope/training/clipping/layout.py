@@ -7,7 +7,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from leakscope.records.documents import LongArray
+from leakscope.records.documents import BoolArray, LongArray
+
+SLACK = 1.5
+"""The most rows of a user for each row of another one in the same band; docs/experiments.md."""
 
 
 class Run(NamedTuple):
@@ -23,6 +26,25 @@ class Run(NamedTuple):
     def of(self, rows: Tensor) -> Tensor:
         """[m, w] rows to this run's [users, length, w], without a copy."""
         return rows[self.rows].view(-1, self.length, *rows.shape[1:])
+
+
+class Band(NamedTuple):
+    """Consecutive users that have about equally many rows: in a batched product those with fewer
+    have rows of their own twice, which are not to be counted.
+    """
+
+    rows: slice
+    """Of all these users, among the m rows."""
+    length: int
+    """The most rows of a user."""
+    taken: Tensor
+    """[users * length] rows, counted from the first of the band."""
+    surplus: Tensor
+    """[users, length, length] whether either of two rows is not to be counted."""
+
+    def of(self, rows: Tensor) -> Tensor:
+        """[m, w] rows to this band's [users, length, w], a copy."""
+        return rows[self.rows].index_select(0, self.taken).view(-1, self.length, rows.shape[1])
 
 
 class Layout:
@@ -46,6 +68,29 @@ class Layout:
         return found
 
     @cached_property
+    def bands(self) -> list[Band]:
+        """The users in bands: for narrow rows a few larger products cost less than one for each
+        length, although there is more to multiply.
+        """
+        found: list[list[Run]] = []
+        for run in self.runs:
+            if found and run.length <= SLACK * found[-1][0].length:
+                found[-1].append(run)
+            else:
+                found.append([run])
+        return [self._band(runs) for runs in found]
+
+    def _band(self, runs: list[Run]) -> Band:
+        lengths, length = self.lengths[runs[0].users.start : runs[-1].users.stop], runs[-1].length
+        starts = np.cumsum(lengths) - lengths
+        column = np.arange(length)
+        index = starts[:, None] + np.minimum(column, lengths[:, None] - 1)
+        surplus = column >= lengths[:, None]
+        either = surplus[:, :, None] | surplus[:, None, :]
+        rows = slice(runs[0].rows.start, runs[-1].rows.stop)
+        return Band(rows, length, self._tensor(index.ravel()), self._tensor(either))
+
+    @cached_property
     def owners(self) -> Tensor:
         """[m] the user of each row."""
         return self._tensor(np.repeat(np.arange(self.users), self.lengths))
@@ -55,5 +100,5 @@ class Layout:
         """[k] the first row of each user."""
         return self._tensor(np.cumsum(self.lengths) - self.lengths)
 
-    def _tensor(self, values: LongArray) -> Tensor:
+    def _tensor(self, values: LongArray | BoolArray) -> Tensor:
         return torch.from_numpy(values).to(self._device)

@@ -15,12 +15,15 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag
 
-from leakscope.training.clipping.layout import Layout
+from leakscope.training.clipping.layout import Band, Layout, Run
 
 ROUNDING = 8
 """Rounding errors of a sum of products, in units of its precision, at most; seen: 1."""
 SWEEPS = 60
 """Multiplications that cost as much as one number written and read twice; docs/experiments.md."""
+
+NARROW = 1024
+"""Columns of rows that are rather copied than multiplied in more, smaller products."""
 
 
 class Part(Protocol):
@@ -106,17 +109,23 @@ class Products:
         self._weights, self._biases = weights, biases
         shape = inputs.shape[1], errors.shape[1]
         # Users with less text come first: those whose Gram matrices are taken, then the others.
-        self._gram = [run for run in layout.runs if not prefers_own(run.length, *shape)]
-        self._rest = layout.runs[len(self._gram) :]
+        groups: Sequence[Band | Run] = layout.bands if max(shape) <= NARROW else layout.runs
+        self._gram: list[Band | Run] = [
+            each for each in groups if not prefers_own(each.length, *shape)
+        ]
+        self._stop = self._gram[-1].rows.stop if self._gram else 0
+        self._rest = [run for run in layout.runs if run.rows.start >= self._stop]
         self._kept: list[tuple[Tensor, Tensor]] = []
 
     def squared_norms(self) -> Tensor:
         """See `Part`."""
         found = []
-        for run in self._gram:
-            inputs, errors = run.of(self._inputs), run.of(self._errors)
+        for each in self._gram:
+            inputs, errors = each.of(self._inputs), each.of(self._errors)
             alike = torch.bmm(inputs, inputs.transpose(1, 2)).add_(len(self._biases))
             alike *= torch.bmm(errors, errors.transpose(1, 2))
+            if isinstance(each, Band):
+                alike.masked_fill_(each.surplus, 0)
             found.append(summed_upwards(alike))
         for run in self._rest:
             inputs, errors = run.of(self._inputs), run.of(self._errors)
@@ -129,7 +138,7 @@ class Products:
         """See `Part`."""
         factors = factors.to(self._errors.dtype)
         if self._gram:
-            rows = slice(0, self._gram[-1].rows.stop)
+            rows = slice(0, self._stop)
             scale, inputs = factors[self._layout.owners[rows]], self._inputs[rows]
             errors = self._errors[rows]
             if inputs.shape[1] < errors.shape[1]:

@@ -14,6 +14,9 @@ from leakscope.training.clipping.layout import Layout
 from leakscope.training.clipping.parts import Lookup, Part, Products, Vectors
 from leakscope.training.clipping.text import UserText
 
+SHORT = 64
+"""Words up to which attention by whole matrices is faster than in blocks; docs/experiments.md."""
+
 
 class TransformerBody:
     """The body of a Transformer network over a text, without dropout."""
@@ -44,9 +47,7 @@ class TransformerBody:
         if self._words is not None:
             qkv = _Pad.apply(qkv, self._words, n * t)  # type: ignore[no-untyped-call]
         heads = qkv.view(n, t, 3, block.heads, width // block.heads)
-        query, key, value = heads.permute(2, 0, 3, 1, 4)
-        mixed = scaled_dot_product_attention(query, key, value, is_causal=True)
-        mixed = mixed.transpose(1, 2).reshape(n * t, width)
+        mixed = _attention(heads.permute(2, 0, 3, 1, 4)).transpose(1, 2).reshape(n * t, width)
         if self._words is not None:
             mixed = mixed[self._words]
         x = x + self._linear(block.projection, mixed)
@@ -81,6 +82,18 @@ class TransformerBody:
             Lookup(self._text.tokens, embedded, self._layout, tokens),
             Lookup(self._place, embedded, self._layout, places),
         ]
+
+
+def _attention(heads: Tensor) -> Tensor:
+    """Causal attention [n, heads, t, w] of queries, keys and values [3, n, heads, t, w]."""
+    _, n, count, t, width = heads.shape
+    if t > SHORT:
+        query, key, value = heads
+        return scaled_dot_product_attention(query, key, value, is_causal=True)
+    query, key, value = heads.reshape(3, n * count, t, width)
+    later = query.new_full((t, t), -torch.inf).triu(1)
+    alike = torch.baddbmm(later, query, key.transpose(1, 2), alpha=width**-0.5)
+    return torch.bmm(alike.softmax(2), value).view(n, count, t, width)
 
 
 class _Pad(torch.autograd.Function):
