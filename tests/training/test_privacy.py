@@ -87,18 +87,6 @@ def test_more_users_than_there_are_cannot_be_expected():
         plan_of(PrivacySettings(users_per_step=11, noise_multiplier=1.0), 10, 5)
 
 
-def test_snapshots_fall_on_the_last_step_within_their_epsilon():
-    settings = PrivacySettings(**GIVEN, delta=1e-5, snapshot_at_epsilon=(0.01, 1.5, 3.0, 50.0))
-    plan = plan_of(settings, 5000, 1000)
-    due = plan.snapshots((), 1000)
-    assert list(due.values()) == [1.5, 3.0]  # the first is passed at once, the last not reached
-    for steps, wanted in due.items():
-        assert epsilon(1.0, 0.02, steps, 1e-5) <= wanted < epsilon(1.0, 0.02, steps + 1, 1e-5)
-    first = next(iter(due))
-    later = plan.snapshots([Phase(1.0, 0.02, first + 10)], 1000)
-    assert list(later.values()) == [3.0]  # after a resume, counted from there
-
-
 def test_a_record_counts_lost_steps_and_survives_the_disk(tmp_path):
     plan = plan_of(PrivacySettings(**GIVEN, delta=1e-5, insecure_seed=3), 5000, 100)
     caveats = caveats_of(

@@ -18,6 +18,7 @@ from leakscope.models.architecture import KINDS, Architecture
 from leakscope.models.networks import make_network
 from leakscope.models.storage import load_config, load_model
 from leakscope.records.errors import LeakscopeError
+from leakscope.training import loop
 from leakscope.training.accounting import epsilon
 from leakscope.training.batches import TrainingText
 from leakscope.training.history import known_words
@@ -167,6 +168,107 @@ def test_snapshots_are_taken_at_epsilons(corpus, tmp_path):
         one_more = epsilon(found.noise_multiplier, found.rate, found.steps + 1, found.delta)
         assert found.epsilon <= most < one_more
         assert load_model(tmp_path / "m" / "snapshots" / name).vocabulary
+
+
+def snapshots_of(model):
+    found = {path.name: load_config(path) for path in (model / "snapshots").iterdir()}
+    assert all(load_model(model / "snapshots" / name).vocabulary for name in found)
+    return found
+
+
+def test_every_epsilon_gets_its_snapshot_and_what_is_not_reached_is_told(corpus, tmp_path):
+    said = []
+    wanted = (0.001, 3.0, 3.0000001, 3.01, 40.0)
+    trained = train(
+        corpus, tmp_path / "m", private(snapshot_at_epsilon=wanted, epochs=8),
+        progress=lambda stage, done, total=None, note="": said.append((stage, note)),
+    )  # fmt: skip
+    found = snapshots_of(tmp_path / "m")
+    assert sorted(found) == ["epsilon-3", "epsilon-3.0000001", "epsilon-3.01"]
+    assert len({config.progress["step"] for config in found.values()}) == 1
+    assert all(config.privacy.epsilon <= 3.0 for config in found.values())
+    end = np.ceil(1000 * load_config(tmp_path / "m").privacy.epsilon) / 1000
+    told = [note for stage, note in said if stage == "plan"]
+    assert "epsilon 0.001: the first step" in told[0] and len(told) == 2
+    assert (
+        told[1] == f"There will be no snapshot at epsilon 40: the training ends at epsilon {end}."
+    )
+    assert [stage for stage, _ in said].index("train") == 2, "told before the first step"
+    assert trained.missed == tuple(told)
+
+
+def test_no_snapshot_at_an_epsilon_is_lost_in_a_kill(corpus, tmp_path, monkeypatch):
+    class KilledError(BaseException):
+        pass
+
+    wanted = {"epsilon-1.5": 1.5, "epsilon-2.1": 2.1, "epsilon-2.15": 2.15, "epsilon-2.6": 2.6}
+    settings = private(
+        noise_multiplier=1.0, epochs=3, snapshot_at_epsilon=tuple(wanted.values())
+    )  # 12 steps, the snapshots after 5, 8, 8 and 11
+    save = loop.save_model
+
+    def killed_in(kill, out):
+        """A training that is killed in its kill-th step, before anything is kept of it, or in
+        writing its (kill - 12)-th model; then run again to its end.
+        """
+        writes = 0
+
+        def stop(stage, done, total=None, note=""):
+            if stage == "train" and done == kill:
+                raise KilledError
+
+        def save_model(path, *rest):
+            nonlocal writes
+            writes += 1
+            if writes == kill - 12:
+                raise KilledError
+            save(path, *rest)
+
+        monkeypatch.setattr(loop, "save_model", save_model)
+        with pytest.raises(KilledError):
+            train(corpus, out, settings, progress=stop)
+        monkeypatch.setattr(loop, "save_model", save)
+        return train(corpus, out, settings)
+
+    for kill in (1, 4, 5, 8, 11, 13, 14, 15, 16, 17):
+        out = tmp_path / f"m{kill}"
+        assert killed_in(kill, out).missed == ()
+        found = snapshots_of(out)
+        assert set(found) == set(wanted), kill
+        for name, config in found.items():
+            assert config.privacy.epsilon <= wanted[name]
+            one_more = epsilon(
+                config.privacy.noise_multiplier, 0.3, config.privacy.steps + 1, config.privacy.delta
+            )
+            assert one_more > wanted[name]
+            assert config.progress["step"] == config.privacy.steps - config.privacy.lost_steps > 0
+            # A checkpoint comes right before each of these steps; the first of all after 4.
+            assert config.privacy.lost_steps <= (kill if kill <= 4 else 1)
+        history = pq.read_table(out / "history.parquet")["step"].to_pylist()
+        assert sorted({config.progress["step"] for config in found.values()} | {12}) == history
+
+
+def test_an_epoch_that_ended_in_a_kill_is_not_forgotten(corpus, tmp_path, monkeypatch):
+    """Killed after the checkpoint of an epoch's snapshot and before the snapshot, or right after
+    it, a training goes on with the next epoch.
+    """
+    save = loop.save_model
+    for kill in (1, 2):
+        calls = []
+
+        def save_model(path, *rest, calls=calls, kill=kill):
+            calls.append(path)
+            if kill == 2:
+                save(path, *rest)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(loop, "save_model", save_model)
+        with pytest.raises(KeyboardInterrupt):
+            train(corpus, tmp_path / f"m{kill}", private(epochs=3))
+        monkeypatch.setattr(loop, "save_model", save)
+        train(corpus, tmp_path / f"m{kill}", private(epochs=3))
+        assert sorted(snapshots_of(tmp_path / f"m{kill}")) == [f"epoch-00{n}" for n in (1, 2, 3)]
+        assert load_config(tmp_path / f"m{kill}").progress["epoch"] == 3
 
 
 def test_a_step_that_draws_nobody_counts(corpus, tmp_path):

@@ -97,7 +97,10 @@ def train(
     ] = "user",
     snapshot_at_epsilon: Annotated[
         str | None,
-        typer.Option(help="DP: snapshots at these epsilons, such as 3,5,7, not every epoch."),
+        typer.Option(
+            help="DP: snapshots at the last steps within these epsilons, such as 3,5,7, not every "
+            "epoch; the beginning says which are never reached."
+        ),
     ] = None,
     insecure_seed: Annotated[
         int | None,
@@ -203,6 +206,8 @@ def train(
     )
     if privacy is not None:
         _print_privacy(trained.path)
+    for why in trained.missed:
+        typer.echo(f"note: {why}", err=True)
 
 
 def privacy_settings(*, snapshot_at_epsilon: str | None, **given: Any) -> "PrivacySettings":

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from leakscope.records.errors import LeakscopeError
-from leakscope.training.phases import Phase
+from leakscope.training.phases import Phase, merged
 
 try:
     from dp_accounting.pld import privacy_loss_distribution
@@ -126,7 +126,9 @@ def check_delta(delta: float) -> None:
 def _bound(phases: Sequence[Phase], delta: float, grid: float | None = None) -> float:
     """An upper bound of epsilon."""
     check_delta(delta)
-    counted = [phase for phase in phases if phase.spends]
+    # So many steps cost the same however they are cut into phases, to the last bit: what was
+    # planned after a crash is what is recorded later.
+    counted = [phase for phase in merged(phases) if phase.spends]
     if not counted:
         return 0.0
     reserve = _reserve(counted)

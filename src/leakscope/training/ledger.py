@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from leakscope.records.errors import LeakscopeError
-from leakscope.training.phases import Phase
+from leakscope.training.phases import Phase, merged
 from leakscope.training.units import Unit
 
 NAME = "privacy.jsonl"
@@ -176,11 +176,7 @@ def read_phases(out: Path) -> tuple[Phase, ...]:
 
 def phases_of(periods: list[tuple[Terms, int]]) -> tuple[Phase, ...]:
     """Periods as the accountant takes them, those with the same noise and rate together."""
-    totals: dict[tuple[float, float], int] = {}
-    for terms, steps in periods:
-        key = (terms.noise_multiplier, terms.rate)
-        totals[key] = totals.get(key, 0) + steps
-    return tuple(Phase(noise, rate, steps) for (noise, rate), steps in totals.items() if steps)
+    return merged(Phase(terms.noise_multiplier, terms.rate, steps) for terms, steps in periods)
 
 
 def _read(path: Path) -> _Past:

@@ -3,7 +3,7 @@
 import platform
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -73,6 +73,8 @@ class Trained:
 
     path: Path
     history: list[dict[str, Any]]
+    missed: tuple[str, ...] = ()
+    """Why snapshots that were asked for are not there, a sentence each."""
 
 
 def train(
@@ -120,7 +122,7 @@ def train(
     finally:
         if run.private is not None:
             run.private.close()
-    return Trained(out, run.history)
+    return Trained(out, run.history, run.missed)
 
 
 @dataclass(frozen=True)
@@ -185,6 +187,7 @@ class _Run:
         self.epoch = self.step = self.total_steps = self.words = 0
         self.loss = self.seconds = 0.0
         self.history: list[dict[str, Any]] = []
+        self.missed: tuple[str, ...] = ()
 
     def resume(self, state: Checkpoint) -> None:
         """Take up where a checkpoint stands."""
@@ -199,18 +202,17 @@ class _Run:
             left_out = "" if self.without is None else self.without.digest
             text = digest_of([self.corpus.manifest.digest, left_out])
             self.private.open(self.out, text, self.total_steps)
+            self.missed = tuple(
+                why for name, why in self.private.missed.items() if not self._has(name)
+            )
+            for why in self.missed:
+                self.progress("plan", self.total_steps, self.steps.total, why)
+        if self.total_steps:  # a kill may have come before what was due at the checkpoint
+            self._keep([name for name in self._due() if not self._has(name)])
         while self.total_steps < self.steps.total:
             self._step()
             self._report()
-            last = self.step == self.steps.per_epoch
-            name = self._due(last)
-            if name is not None:
-                self._snapshot(name)
-            elif self.total_steps % self.settings.checkpoint_steps == 0 and not last:
-                self._checkpoint()
-            if last:
-                self.epoch, self.step, self.loss, self.words = self.epoch + 1, 0, 0.0, 0
-                self._checkpoint()
+            self._keep(self._due())
         if not self.history or self.history[-1]["step"] != self.total_steps:
             self._measure()
         save_model(self.out, self.model, self._config())
@@ -218,14 +220,36 @@ class _Run:
         (self.out / "checkpoint.json").unlink(missing_ok=True)
         shutil.rmtree(self.out / "checkpoints", ignore_errors=True)
 
-    def _due(self, last: bool) -> str | None:
-        """The name of the snapshot that is due after the step just taken; `last` of its epoch."""
+    def _due(self) -> Sequence[str]:
+        """The names of the snapshots that are due after the step taken last."""
         every = self.settings.snapshot_steps
         if self.private is not None and self.private.plan.snapshot_at_epsilon:
-            return self.private.snapshot_after(self.total_steps)
+            return self.private.snapshots_after(self.total_steps)
         if every is None:
-            return f"epoch-{self.epoch + 1:03d}" if last else None
-        return f"step-{self.total_steps:07d}" if self.total_steps % every == 0 else None
+            last = self.step == self.steps.per_epoch
+            return (f"epoch-{self.epoch + 1:03d}",) if last else ()
+        return () if self.total_steps % every else (f"step-{self.total_steps:07d}",)
+
+    def _keep(self, snapshots: Sequence[str]) -> None:
+        """Write these snapshots of the step taken last, and the checkpoints that are due, and go
+        over to the next epoch after the last step of one.
+        """
+        last = self.step == self.steps.per_epoch
+        if snapshots:
+            self._snapshot(snapshots)
+        elif self._is_checkpoint() and not last:
+            self._checkpoint()
+        if last:
+            self.epoch, self.step, self.loss, self.words = self.epoch + 1, 0, 0.0, 0
+            self._checkpoint()
+
+    def _is_checkpoint(self) -> bool:
+        """Whether a checkpoint is due. One is before a step with a snapshot at an epsilon: should a
+        crash lose that step, which is spent then, there is something to make the snapshot of.
+        """
+        if self.private is not None and self.private.snapshots_after(self.total_steps + 1):
+            return True
+        return self.total_steps % self.settings.checkpoint_steps == 0
 
     def _step(self) -> None:
         begin = self.clock()
@@ -278,11 +302,19 @@ class _Run:
             vocabulary_users=self.settings.vocabulary_users,
         )
 
-    def _snapshot(self, name: str) -> None:
-        self._measure()
-        save_model(private_directory(self.out / "snapshots") / name, self.model, self._config())
-        write_history(self.out, self.history)
+    def _snapshot(self, names: Sequence[str]) -> None:
+        """Write the snapshots of one step. The checkpoint comes first: killed before the snapshots
+        are there, a training finds them due when it is resumed.
+        """
+        if not self.history or self.history[-1]["step"] != self.total_steps:
+            self._measure()
         self._checkpoint()
+        for name in names:
+            save_model(private_directory(self.out / "snapshots") / name, self.model, self._config())
+        write_history(self.out, self.history)
+
+    def _has(self, snapshot: str) -> bool:
+        return (self.out / "snapshots" / snapshot / "config.json").exists()
 
     def _checkpoint(self) -> None:
         state = Checkpoint(

@@ -1,6 +1,7 @@
 """A phase: steps of a private training under the same settings."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from leakscope.records.errors import LeakscopeError
@@ -28,3 +29,12 @@ class Phase:
     def spends(self) -> bool:
         """Whether anything can be learned from these steps at all."""
         return self.steps > 0 and self.rate > 0 and not math.isinf(self.noise_multiplier)
+
+
+def merged(phases: Iterable[Phase]) -> tuple[Phase, ...]:
+    """The same steps, those with the same noise and rate together, without phases of none."""
+    totals: dict[tuple[float, float], int] = {}
+    for phase in phases:
+        key = (phase.noise_multiplier, phase.rate)
+        totals[key] = totals.get(key, 0) + phase.steps
+    return tuple(Phase(noise, rate, steps) for (noise, rate), steps in totals.items() if steps)

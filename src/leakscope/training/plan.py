@@ -17,17 +17,8 @@ from leakscope.training.gaussian import UNDER_REPORTS, epsilon_of, mu_of
 from leakscope.training.ledger import Terms
 from leakscope.training.phases import Phase
 from leakscope.training.privacy import PrivacySettings
+from leakscope.training.schedule import Schedule, scheduled
 from leakscope.training.units import Unit
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """The steps of a training."""
-
-    total: int
-    """Steps in the weights at the end."""
-    due: dict[int, str]
-    """The names of snapshots, by the steps in the weights."""
 
 
 @dataclass(frozen=True)
@@ -76,28 +67,27 @@ class PrivacyPlan:
             epsilon, self.noise_multiplier, self.rate, self.delta, before=before, limit=limit
         )
 
-    def snapshots(self, before: Sequence[Phase], limit: int) -> dict[int, float]:
-        """After how many more steps a snapshot is due, and for which epsilon. Epsilons that are
-        passed already, or not reached within `limit` steps, have none.
-        """
-        due: dict[int, float] = {}
-        for epsilon in self.snapshot_at_epsilon:
-            steps = self.steps_left(epsilon, before, limit + 1)
-            if 0 < steps <= limit:
-                due[steps] = epsilon
-        return due
-
-    def schedule(self, before: Sequence[Phase], done: int, asked: int) -> "Schedule":
+    def schedule(self, before: Sequence[Phase], done: int, asked: int) -> Schedule:
         """Where a training of `asked` steps ends that has spent `before`, with `done` steps in its
-        weights.
+        weights, and where its snapshots fall.
         """
         left = asked - done
         if self.target_epsilon is not None and sum(phase.steps for phase in before) > done:
             # Steps that a crash lost are spent: fewer are left within the target.
             left = self.steps_left(self.target_epsilon, before, left)
-        due = self.snapshots(before, left)
-        return Schedule(
-            done + left, {done + more: f"epsilon-{epsilon:g}" for more, epsilon in due.items()}
+
+        def within(epsilon: float) -> int:
+            # The training ends within its target, if not just at it: so does that snapshot.
+            most = left if epsilon == self.target_epsilon else left + 1
+            return self.steps_left(epsilon, before, most)
+
+        def after(more: int) -> float:
+            phases = (*before, Phase(self.noise_multiplier, self.rate, more))
+            found = spent(phases, self.delta).epsilon
+            return math.inf if found is None else found
+
+        return scheduled(
+            self.snapshot_at_epsilon, done=done, left=left, steps_left=within, epsilon_after=after
         )
 
     def record(

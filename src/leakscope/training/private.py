@@ -16,9 +16,10 @@ from leakscope.training.clipping.clipper import clear
 from leakscope.training.ledger import Ledger, open_ledger
 from leakscope.training.noise import noise_source
 from leakscope.training.noisy import release
-from leakscope.training.plan import Schedule, plan_of
+from leakscope.training.plan import plan_of
 from leakscope.training.privacy import PrivacySettings
 from leakscope.training.sampling import PoissonSampler, user_source
+from leakscope.training.schedule import Schedule
 from leakscope.training.settings import TrainSettings
 from leakscope.training.steps import Taken
 from leakscope.training.units import units_of
@@ -55,7 +56,7 @@ class PrivateSteps:
         self._noise = noise_source(privacy.insecure_seed)
         self._clipper = Clipper(network, self.plan.clip, method=privacy.method)
         self._ledger: Ledger | None = None
-        self._schedule = Schedule(self._asked, {})
+        self._schedule = Schedule(self._asked, {}, {})
 
     def open(self, out: Path, text_digest: str, done: int) -> None:
         """Begin or resume the ledger in `out`, where a checkpoint holds `done` steps."""
@@ -84,9 +85,14 @@ class PrivateSteps:
         if self._ledger is not None:
             self._ledger.close()
 
-    def snapshot_after(self, steps: int) -> str | None:
-        """The name of the snapshot that is due after so many steps, if one is."""
-        return self._schedule.due.get(steps)
+    def snapshots_after(self, steps: int) -> tuple[str, ...]:
+        """The names of the snapshots that are due after so many steps."""
+        return self._schedule.due.get(steps, ())
+
+    @property
+    def missed(self) -> dict[str, str]:
+        """See `Schedule`."""
+        return self._schedule.missed
 
     def take(self, step: int) -> Taken:
         """See `Steps`. A step that draws nobody adds noise and counts like any other. It tells no

@@ -221,8 +221,25 @@ def test_snapshots_are_announced(tmp_path):
     private = make_private(
         network, sgd(network), drawn_users(USERS), settings, steps=3, out=tmp_path
     )
-    names = [taken.snapshot for taken in private]
-    assert [name is not None for name in names] == [False, True, False]
+    assert [len(taken.snapshots) for taken in private] == [0, 1, 0]
+
+
+def test_every_snapshot_is_announced_and_none_is_lost_in_a_crash(tmp_path):
+    costs = [0, *(epsilon(0.8, 0.4, steps, 1e-3) for steps in range(1, 5))]
+    both = (costs[2] + 1e-6, costs[2] + 2e-6)
+    wanted = (costs[1] / 2, *both, costs[4])
+    names = [f"epsilon-{value!r}" for value in wanted]
+    given = {"steps": 3, "snapshot_at_epsilon": wanted}
+    first = loop_in(tmp_path, **given)
+    assert [first.take().snapshots for _ in range(2)] == [(), tuple(names[1:3])]
+    assert list(first.missed) == [names[0], names[3]]
+    assert f"ends at epsilon {np.ceil(1000 * costs[3]) / 1000:g}" in first.missed[names[3]]
+    # The weights were lost, the steps are spent: no other step stays within those two.
+    again = loop_in(tmp_path, done=1, **given)
+    assert again.due == tuple(names[1:3])
+    assert again.record().epsilon == costs[2] <= wanted[1]
+    assert again.take().snapshots == ()
+    assert list(loop_in(tmp_path, done=2, **given).missed) == names[:3]
 
 
 OPEN = []

@@ -37,8 +37,8 @@ class PrivateStep:
     """Steps that the weights now hold: 1, 2, 3, ..."""
     total: int
     """Steps at the end."""
-    snapshot: str | None
-    """The name of the snapshot that is due now by `snapshot_at_epsilon`, if one is."""
+    snapshots: tuple[str, ...]
+    """The names of the snapshots that are due now by `snapshot_at_epsilon`."""
     delta: float
     phases: tuple[Phase, ...]
     """All that has been spent, steps lost in crashes included."""
@@ -90,6 +90,20 @@ class PrivateLoop:
         """Steps at the end; fewer than asked for where lost steps have spent the target epsilon."""
         return self._schedule.total
 
+    @property
+    def due(self) -> tuple[str, ...]:
+        """The names of the snapshots that are due for the weights as they are now; after a resume,
+        also those that a crash kept from being saved.
+        """
+        return self._schedule.due.get(self._done, ())
+
+    @property
+    def missed(self) -> dict[str, str]:
+        """The snapshots that will not be due any more, by their names, and why; after a resume,
+        those that were due before it are among them.
+        """
+        return self._schedule.missed
+
     def __iter__(self) -> Iterator[PrivateStep]:
         while self._done < self.total:
             yield self.take()
@@ -109,8 +123,7 @@ class PrivateLoop:
         finally:
             self._guard.clear()  # after an error, they may be without noise
         self._done += 1
-        snapshot = self._schedule.due.get(self._done)
-        return PrivateStep(self._done, self.total, snapshot, self._plan.delta, self._ledger.phases)
+        return PrivateStep(self._done, self.total, self.due, self._plan.delta, self._ledger.phases)
 
     def record(self) -> PrivacyRecord:
         """What the weights guarantee now, and what not."""
