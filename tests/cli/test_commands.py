@@ -313,3 +313,20 @@ def test_a_private_training_says_what_it_promises(leakscope, make_corpus, tmp_pa
     assert "note: The vocabulary" in ran.err and "fewer than 3 users" in ran.err
     report = leakscope("report", tmp_path / "m", corpus.path, "--out", tmp_path / "r")
     assert report.code == 0, report
+
+
+def test_snapshots_that_a_private_training_never_reaches_are_told(leakscope, make_corpus, tmp_path):
+    corpus = make_corpus([(f"u{i}", f"the cat number {i} sat on the mat") for i in range(30)])
+    ran = leakscope(
+        "train", corpus.path, "--out", tmp_path / "m", "--arch", "gru", "--embedding", "4",
+        "--hidden", "4", "--mitigation", "dp", "--noise-multiplier", "2", "--users-per-step", "10",
+        "--epochs", "2", "--snapshot-at-epsilon", "0.5,0.51,9",
+    )  # fmt: skip
+    assert ran.code == 0, ran
+    snapshots = sorted(path.name for path in (tmp_path / "m" / "snapshots").iterdir())
+    assert snapshots == ["epsilon-0.5", "epsilon-0.51"]
+    why = "No snapshot at epsilon 9: the training ends at epsilon "
+    lines = ran.err.splitlines()
+    (first,) = (at for at, line in enumerate(lines) if line.startswith(f"plan 0/6: {why}"))
+    assert first < next(at for at, line in enumerate(lines) if line.startswith("train "))
+    assert any(line.startswith(f"note: {why}") for line in lines[first + 1 :])

@@ -1,6 +1,7 @@
 import json
 import re
 import stat
+from dataclasses import replace
 
 import pytest
 
@@ -54,6 +55,21 @@ def test_snapshots_are_of_one_training_at_different_steps(make_run, make_snapsho
     assert not is_snapshots(snaps[:1])
     assert not is_snapshots([snaps[0], snaps[0]])
     assert not is_snapshots([*snaps, *load_runs([make_run("alone")])])
+
+
+def test_snapshots_may_fall_on_one_step(make_snapshots, tmp_path):
+    snaps = load_runs([make_snapshots(3)])
+    named = snaps[1].manifest.model_copy(update={"name": "epsilon-9"})
+    twin = replace(snaps[1], manifest=named)
+    assert is_snapshots([*snaps, twin])
+    assert not is_snapshots([snaps[1], twin])
+    pages = [
+        write_comparison(runs, tmp_path / name).read_text()
+        for name, runs in (("a", snaps), ("b", [*snaps, twin]))
+    ]
+    assert "4 snapshots of one training" in pages[1]
+    drawn = [re.findall(r"<svg.*?</svg>", page, re.DOTALL)[:3] for page in pages]
+    assert drawn[0] and drawn[0] == drawn[1]
 
 
 def test_rows_are_the_metrics_and_nulls_keep_their_reasons(make_run):

@@ -23,10 +23,10 @@ def test_snapshots_fall_on_the_last_step_within_their_epsilon():
     for steps, wanted in zip(found.due, (1.5, 3.0), strict=True):
         assert epsilon(1.0, 0.02, steps, 1e-5) <= wanted < epsilon(1.0, 0.02, steps + 1, 1e-5)
     assert list(found.missed) == ["epsilon-0.01", "epsilon-50"]
-    assert "no snapshot at epsilon 0.01: the first step spends" in found.missed["epsilon-0.01"]
+    assert "No snapshot at epsilon 0.01: the first step spends" in found.missed["epsilon-0.01"]
     ends = np.ceil(1000 * epsilon(1.0, 0.02, 1000, 1e-5)) / 1000
     assert (
-        f"no snapshot at epsilon 50: the training ends at epsilon {ends:g}."
+        f"No snapshot at epsilon 50: the training ends at epsilon {ends:g}."
         in (found.missed["epsilon-50"])
     )
     first = next(iter(found.due))

@@ -120,7 +120,9 @@ def cautions(runs: Sequence[ComparedRun]) -> list[str]:
 
 
 def is_snapshots(runs: Sequence[ComparedRun]) -> bool:
-    """Whether the runs are of one training at different steps."""
+    """Whether the runs are of one training at different steps; some of its snapshots, of other
+    names, may have fallen on the same step.
+    """
     first = runs[0].manifest.model.get("training")
     steps = [run.step for run in runs]
     return (
@@ -128,7 +130,8 @@ def is_snapshots(runs: Sequence[ComparedRun]) -> bool:
         and bool(first)
         and all(run.manifest.model.get("training") == first for run in runs)
         and None not in steps
-        and len(set(steps)) == len(steps)
+        and len(set(steps)) > 1
+        and len({(run.step, run.manifest.name) for run in runs}) == len(runs)
     )
 
 
@@ -228,7 +231,8 @@ Figure = tuple[str, str, Markup | None]
 
 def _snapshot_figures(given: Sequence[ComparedRun]) -> list[Figure]:
     """Figures 5a to 5c, in the order of training."""
-    runs = sorted(given, key=lambda run: run.step or 0)
+    # Snapshots of one step have the same weights: one of them is enough.
+    runs = sorted({run.step or 0: run for run in given}.values(), key=lambda run: run.step or 0)
     names = [number(run.epoch) if run.epoch is not None else f"step {run.step}" for run in runs]
     return [_curves(runs), _lengths(runs, names), _perplexities(runs, names)]
 

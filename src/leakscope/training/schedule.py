@@ -38,7 +38,7 @@ def scheduled(
         name, more = snapshot_name(epsilon), steps_left(epsilon)
         if more > left:
             ends = f"the training ends at epsilon {_rounded_up(epsilon_after(left))}"
-            missed[name] = f"There will be no snapshot at epsilon {_plain(epsilon)}: {ends}."
+            missed[name] = f"No snapshot at epsilon {_plain(epsilon)}: {ends}."
         elif more or (done and epsilon_after(0) <= epsilon):
             # None left, but within: a crash came between the last step and its snapshot.
             due[done + more] = (*due.get(done + more, ()), name)
@@ -65,7 +65,7 @@ def _passed(epsilon: float, epsilon_after: Callable[[int], float]) -> str:
         if not before
         else f"{_rounded_up(before)} is spent already, steps lost in crashes included"
     )
-    return f"There will be no snapshot at epsilon {_plain(epsilon)}: {why}."
+    return f"No snapshot at epsilon {_plain(epsilon)}: {why}."
 
 
 def _rounded_up(epsilon: float) -> str:
