@@ -126,14 +126,14 @@ def test_a_ledger_torn_in_its_first_line_has_no_steps(tmp_path):
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("text", "abd", "text"),
-        ("clip", 1.0, "clip"),
-        ("noise_multiplier", 0.5, "noise multiplier"),
-        ("rate", 0.2, "rate"),
-        ("unit", "document", "unit"),
-        ("units", 101, "units"),
-        ("words_per_user", 100, "words per user"),
-        ("insecure", True, "insecure"),
+        ("text", "abd", "another text"),
+        ("clip", 1.0, "clip 0.5 before, 1.0 now"),
+        ("noise_multiplier", 0.5, "noise multiplier 1.0 before, 0.5 now"),
+        ("rate", 0.2, "sampling rate 0.1 before, 0.2 now"),
+        ("unit", "document", "unit user before, document now"),
+        ("units", 101, "units 100 before, 101 now"),
+        ("words_per_user", 100, "words per user 200 before, 100 now"),
+        ("insecure", True, "insecure seed False before, True now"),
     ],
 )
 def test_settings_do_not_change_unless_it_is_said(tmp_path, name, value, said):

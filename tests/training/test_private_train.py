@@ -190,9 +190,7 @@ def test_every_epsilon_gets_its_snapshot_and_what_is_not_reached_is_told(corpus,
     end = np.ceil(1000 * load_config(tmp_path / "m").privacy.epsilon) / 1000
     told = [note for stage, note in said if stage == "plan"]
     assert "epsilon 0.001: the first step" in told[0] and len(told) == 2
-    assert (
-        told[1] == f"There will be no snapshot at epsilon 40: the training ends at epsilon {end}."
-    )
+    assert told[1] == f"No snapshot at epsilon 40: the training ends at epsilon {end}."
     assert [stage for stage, _ in said].index("train") == 2, "told before the first step"
     assert trained.missed == tuple(told)
 
@@ -402,39 +400,105 @@ def test_killed_twenty_times_epsilon_is_never_lower_than_what_was_spent(corpus, 
     assert at_least <= found.epsilon
 
 
-def test_a_changed_clip_is_refused_in_the_middle(corpus, tmp_path):
-    class StoppedError(Exception):
-        pass
+class StoppedError(Exception):
+    pass
 
+
+def stop_after(steps):
     def stop(stage, done, total=None, note=""):
-        if stage == "train" and done == 3:
+        if stage == "train" and done == steps:
             raise StoppedError
 
+    return stop
+
+
+CHANGES = [
+    ({"clip": 0.1}, "clip 0.05 before, 0.1 now"),
+    ({"noise_multiplier": 0.9}, "noise multiplier 0.7 before, 0.9 now"),
+    ({"rate": 0.4}, "sampling rate 0.3 before, 0.4 now"),
+    ({"unit": "document"}, "unit user before, document now"),
+    ({"words_per_user": 30}, "words per user 20 before, 30 now"),
+    ({"delta": 0.01}, "delta none before, 0.01 now"),
+]
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        *CHANGES,
+        ({"rate": None, "users_per_step": 7.0}, "users per step none before, 7.0 now, sampling"),
+        ({"snapshot_at_epsilon": (2.0, 3.0)}, "snapshot at epsilon none before, 2.0 3.0 now"),
+        ({"insecure_seed": 12}, "(insecure seed)"),
+        ({"insecure_seed": None}, "insecure seed given before, none now"),
+        ({"learning_rate": 0.02}, "learning rate 0.01 before, 0.02 now"),
+    ],
+)
+def test_a_changed_setting_is_refused_in_the_middle_and_named(corpus, tmp_path, changes, says):
+    same = {"checkpoint_steps": 2, "epochs": 1}
     with pytest.raises(StoppedError):
-        train(corpus, tmp_path / "m", private(checkpoint_steps=2), progress=stop)
-    with pytest.raises(LeakscopeError, match="other settings"):
-        train(corpus, tmp_path / "m", private(checkpoint_steps=2, clip=0.1))
-    # Killed before any checkpoint, what was spent stays spent.
+        train(corpus, tmp_path / "m", private(**same), progress=stop_after(3))
+    with pytest.raises(LeakscopeError) as refused:
+        train(corpus, tmp_path / "m", private(**(same | changes)))
+    told = str(refused.value)
+    assert says in told
+    assert "repeat its settings to resume it, or choose another --out." in told
+    assert str(SEED) not in told.replace(str(tmp_path), "")
+    train(corpus, tmp_path / "m", private(**same))  # as it was, it goes on
+    assert load_config(tmp_path / "m").privacy.steps == 5
+
+
+@pytest.mark.parametrize(("changes", "says"), CHANGES)
+def test_before_any_checkpoint_what_was_spent_holds_the_settings(corpus, tmp_path, changes, says):
+    same = {"checkpoint_steps": 100, "epochs": 1}
     with pytest.raises(StoppedError):
-        train(corpus, tmp_path / "n", private(checkpoint_steps=100), progress=stop)
-    with pytest.raises(LeakscopeError, match=r"other privacy settings .*clip"):
-        train(corpus, tmp_path / "n", private(checkpoint_steps=100, clip=0.1))
-    train(corpus, tmp_path / "n", private(checkpoint_steps=100))
+        train(corpus, tmp_path / "n", private(**same), progress=stop_after(3))
+    if "delta" in changes:
+        # Nothing is resumed, and steps cost the same at any delta: all are counted at the new one.
+        train(corpus, tmp_path / "n", private(**(same | changes)))
+        found = load_config(tmp_path / "n").privacy
+        assert found.lost_steps == 3 and found.epsilon == epsilon(0.7, 0.3, 7, 0.01)
+        return
+    with pytest.raises(LeakscopeError) as refused:
+        train(corpus, tmp_path / "n", private(**(same | changes)))
+    assert f"other privacy settings ({says}" in str(refused.value)
+    assert "repeat them, or train into another --out." in str(refused.value)
+    train(corpus, tmp_path / "n", private(**same))
     assert load_config(tmp_path / "n").privacy.lost_steps == 3
 
 
+def test_calibrated_noise_says_what_it_comes_from(corpus, tmp_path):
+    same = {"noise_multiplier": None, "target_epsilon": 4.0, "epochs": 1}
+    with pytest.raises(StoppedError):
+        train(corpus, tmp_path / "m", private(**same), progress=stop_after(3))
+    with pytest.raises(LeakscopeError, match="follows from target epsilon, delta, rate and epochs"):
+        train(corpus, tmp_path / "m", private(**same, delta=0.001))
+
+
+def test_a_checkpoint_names_another_corpus_and_privacy_given_up(corpus, tmp_path):
+    with pytest.raises(StoppedError):
+        train(corpus, tmp_path / "m", private(checkpoint_steps=2), progress=stop_after(3))
+    plain = TrainSettings(**(vars(private(checkpoint_steps=2)) | {"privacy": None}))
+    with pytest.raises(LeakscopeError, match=r"\(differential privacy before\)"):
+        train(corpus, tmp_path / "m", plain)
+    other = build_rows(
+        [Row(f"u{i}", "w1 w2 w3") for i in range(5)], tmp_path / "other",
+        settings=BuildSettings(validation=0.0),
+    )  # fmt: skip
+    with pytest.raises(LeakscopeError, match=r"\(another corpus\)"):
+        train(other, tmp_path / "m", private(checkpoint_steps=2))
+    # A checkpoint of an older version cannot name them.
+    state = json.loads((tmp_path / "m" / "checkpoint.json").read_text())
+    del state["made_with"]
+    (tmp_path / "m" / "checkpoint.json").write_text(json.dumps(state))
+    with pytest.raises(LeakscopeError, match="other settings or another corpus; repeat"):
+        train(corpus, tmp_path / "m", plain)
+
+
 def test_lost_steps_leave_fewer_within_the_target(corpus, tmp_path):
-    class StoppedError(Exception):
-        pass
-
-    def stop(stage, done, total=None, note=""):
-        if stage == "train" and done == 15:
-            raise StoppedError
-
     changes = {"noise_multiplier": None, "target_epsilon": 4.0, "epochs": 5}
     settings = private(**changes, checkpoint_steps=100, snapshot_steps=100)
     with pytest.raises(StoppedError):
-        train(corpus, tmp_path / "m", settings, progress=stop)
+        train(corpus, tmp_path / "m", settings, progress=stop_after(15))
     train(corpus, tmp_path / "m", settings)
     found, steps = load_config(tmp_path / "m").privacy, load_config(tmp_path / "m").progress["step"]
     # A checkpoint at the end of the third epoch held 12 steps; three more were lost.

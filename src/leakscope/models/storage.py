@@ -53,6 +53,17 @@ class Ancestor(BaseModel):
     without_users: Without | None = None
 
 
+class TextOrigin(BaseModel):
+    """Text that something was made of, by digests."""
+
+    model_config = ConfigDict(frozen=True)
+
+    corpus_digest: str
+    lexicon_digest: str
+    corpus_inputs: list[str] = []
+    """Of what the corpus was built from."""
+
+
 def users_digest(users: IntArray) -> str:
     """The digest of a set of users, by their numbers in the corpus."""
     return digest_of(sorted({int(user) for user in users}))
@@ -74,7 +85,7 @@ class ModelConfig(BaseModel):
     lowercase: bool
     parameters: int
     training: dict[str, Any]
-    """All settings of the training, seeds included."""
+    """All settings of the training; of an insecure seed only that one was given."""
     progress: dict[str, Any]
     """Epochs, steps and words seen, and the last validation figures."""
     initialized_from: str | None = None
@@ -85,6 +96,8 @@ class ModelConfig(BaseModel):
     """The trainings before this one, by warm start, the last first."""
     corpus_inputs: list[str] = []
     """Digests of what the corpus was built from."""
+    vocabulary_from: TextOrigin | None = None
+    """The text that the vocabulary was made of, if it was taken from another model."""
     privacy: PrivacyRecord | None = None
     """The differential privacy of the training, if it was private."""
     versions: dict[str, str]
@@ -149,6 +162,18 @@ def ancestry_of(path: Path) -> list[Ancestor]:
         without_users=config.without_users,
     )
     return [last, *config.ancestry]
+
+
+def vocabulary_origin(path: Path) -> TextOrigin:
+    """The text that the vocabulary of the model in a directory was made of, however many models it
+    has been handed through.
+    """
+    config = load_config(path)
+    return config.vocabulary_from or TextOrigin(
+        corpus_digest=config.corpus_digest,
+        lexicon_digest=config.lexicon_digest,
+        corpus_inputs=config.corpus_inputs,
+    )
 
 
 def words_of(path: Path) -> list[str]:

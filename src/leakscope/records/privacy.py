@@ -1,6 +1,6 @@
 """The differential privacy of a model, as its `config.json` and reports tell it."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -64,3 +64,13 @@ class PrivacyRecord(BaseModel):
     """Whether noise and draws came from a seed: then the guarantee is void for who may know it."""
     caveats: list[str]
     """What the guarantee does not cover, a sentence each."""
+
+
+def without_seed(training: dict[str, Any]) -> dict[str, Any]:
+    """The settings of a training as they may be told: that noise and draws came from a seed, but
+    not which, since whoever knows it can subtract the noise.
+    """
+    privacy = training.get("privacy")
+    if not isinstance(privacy, dict) or privacy.get("insecure_seed") is None:
+        return training
+    return training | {"privacy": privacy | {"insecure_seed": "given"}}

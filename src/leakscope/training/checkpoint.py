@@ -16,6 +16,7 @@ from leakscope.models.networks import Network
 from leakscope.models.storage import load_weights, save_weights
 from leakscope.records.artifacts import private_directory, read_json, write_json
 from leakscope.records.errors import LeakscopeError
+from leakscope.training.identity import Identity
 
 
 class Checkpoint(BaseModel):
@@ -24,6 +25,8 @@ class Checkpoint(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     settings_digest: str
+    made_with: dict[str, Any] | None = None
+    """See `Identity.told`; None in those of older versions."""
     folder: str
     epoch: int
     """Finished epochs."""
@@ -55,15 +58,21 @@ def save_checkpoint(
             shutil.rmtree(other)
 
 
-def find_checkpoint(out: Path, settings_digest: str) -> Checkpoint | None:
+def find_checkpoint(out: Path, identity: Identity) -> Checkpoint | None:
     """The checkpoint of an unfinished training with the same settings, if there is one."""
     if not (out / "checkpoint.json").exists():
         return None
     state = read_json(out / "checkpoint.json", Checkpoint, "a training")
-    if state.settings_digest != settings_digest:
+    if state.settings_digest != identity.digest:
+        known = state.made_with
+        what = (
+            "settings or another corpus"
+            if known is None
+            else f"settings ({identity.changes(known)})"
+        )
         raise LeakscopeError(
-            f"{out} holds an unfinished training with other settings or another corpus; repeat "
-            f"its settings to resume it, or choose another --out."
+            f"{out} holds an unfinished training with other {what}; repeat its settings to resume "
+            f"it, or choose another --out."
         )
     return state
 

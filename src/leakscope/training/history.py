@@ -11,7 +11,7 @@ import pyarrow as pa
 from leakscope.corpus.lexicon import Lexicon
 from leakscope.corpus.store import Corpus
 from leakscope.models.evaluate import Evaluation
-from leakscope.models.storage import load_config
+from leakscope.models.storage import TextOrigin, load_config
 from leakscope.records.artifacts import write_parquet
 from leakscope.records.documents import Documents
 
@@ -30,11 +30,21 @@ def comes_from(model: Path, corpus: Corpus) -> bool:
     """Whether a model, or one that it was started from, saw this corpus or what it was made of, as
     far as digests tell.
     """
-    config, this = load_config(model), corpus.manifest
+    config = load_config(model)
     seen = {config.corpus_digest, *config.corpus_inputs}
     seen |= {ancestor.corpus_digest for ancestor in config.ancestry}
+    return _is_of(seen, config.lexicon_digest, corpus)
+
+
+def made_of(origin: TextOrigin, corpus: Corpus) -> bool:
+    """Whether an origin is this corpus or what it was made of, as far as digests tell."""
+    return _is_of({origin.corpus_digest, *origin.corpus_inputs}, origin.lexicon_digest, corpus)
+
+
+def _is_of(digests: set[str], lexicon: str, corpus: Corpus) -> bool:
+    this = corpus.manifest
     mine = {this.digest, *(given.digest for given in this.inputs)}
-    return bool(seen & mine) or config.lexicon_digest == this.lexicon_digest
+    return bool(digests & mine) or lexicon == this.lexicon_digest
 
 
 def sample_of(documents: Documents, seed: int) -> Documents:

@@ -16,6 +16,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from leakscope.records.errors import LeakscopeError
+from leakscope.training.identity import compared
 from leakscope.training.phases import Phase, merged
 from leakscope.training.units import Unit
 
@@ -119,11 +120,14 @@ class _Past:
     new: bool
 
 
-def open_ledger(out: Path, terms: Terms, done: int, *, change: bool = False) -> Ledger:
+def open_ledger(
+    out: Path, terms: Terms, done: int, *, change: bool = False, calibrated: bool = False
+) -> Ledger:
     """Begin the ledger of the training in the directory `out`, or resume it after `done` steps of
     the training that a checkpoint holds (0: from the beginning).
 
-    Other terms than before are refused unless `change` says that they are meant to change.
+    Other terms than before are refused unless `change` says that they are meant to change;
+    `calibrated`: the noise was made from other settings, which the error then names.
     """
     path = out / NAME
     if done and not path.exists():
@@ -133,13 +137,15 @@ def open_ledger(out: Path, terms: Terms, done: int, *, change: bool = False) -> 
         )
     file = _locked(path)
     try:
-        return _opened(path, file, terms, done, change=change)
+        return _opened(path, file, terms, done, change=change, calibrated=calibrated)
     except BaseException:
         os.close(file)
         raise
 
 
-def _opened(path: Path, file: int, terms: Terms, done: int, *, change: bool) -> Ledger:
+def _opened(
+    path: Path, file: int, terms: Terms, done: int, *, change: bool, calibrated: bool
+) -> Ledger:
     """The ledger in an open file that is this process's alone."""
     if not os.fstat(file).st_size and not done:
         return Ledger(path, file, _Past([], torn=False, new=True), terms, done)
@@ -149,7 +155,8 @@ def _opened(path: Path, file: int, terms: Terms, done: int, *, change: bool) -> 
     if past.periods and past.periods[-1][0] != terms and not change:
         raise LeakscopeError(
             f"{path.parent} was trained with other privacy settings "
-            f"({_differences(past, terms)}); repeat them, or train into another --out."
+            f"({_differences(past, terms, calibrated=calibrated)}); repeat them, or train into "
+            f"another --out."
         )
     return Ledger(path, file, past, terms, done)
 
@@ -229,10 +236,14 @@ def _parsed(line: bytes) -> _Opening | _Step | None:
         return None
 
 
-def _differences(past: _Past, terms: Terms) -> str:
-    """The names of the settings that differ from the last ones."""
+def _differences(past: _Past, terms: Terms, *, calibrated: bool) -> str:
+    """The settings that differ from the last ones."""
     before, now = asdict(past.periods[-1][0]), asdict(terms)
-    return ", ".join(name.replace("_", " ") for name in now if now[name] != before[name])
+    found = ["another text"] if before.pop("text") != now.pop("text") else []
+    found += compared(before, now)
+    if calibrated and before["noise_multiplier"] != now["noise_multiplier"]:
+        found.append("where the noise follows from target epsilon, delta, rate and epochs")
+    return ", ".join(found)
 
 
 def _edited(path: Path) -> LeakscopeError:

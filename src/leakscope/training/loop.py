@@ -26,6 +26,7 @@ from leakscope.models.storage import (
     architecture_record,
     save_model,
     users_digest,
+    vocabulary_origin,
     words_of,
 )
 from leakscope.models.wordlevel import WordModel
@@ -50,9 +51,11 @@ from leakscope.training.history import (
     comes_from,
     describe,
     known_words,
+    made_of,
     sample_of,
     write_history,
 )
+from leakscope.training.identity import Identity
 from leakscope.training.ledger import NAME as LEDGER
 from leakscope.training.settings import TrainSettings
 from leakscope.training.step import make_optimizer
@@ -96,7 +99,7 @@ def train(
     one to weights as private as what it has spent.
     """
     started_from = None if warm_start is None else digest_of_file(warm_start / "model.safetensors")
-    identity = digest_of(
+    parts = (
         {
             "settings": settings.record(),
             "corpus": corpus.manifest.digest,
@@ -106,6 +109,7 @@ def train(
         | ({} if without_users is None else {"without": users_digest(without_users)})
         | ({} if vocabulary_from is None else {"vocabulary": digest_of(words_of(vocabulary_from))})
     )
+    identity = Identity(digest_of(parts), parts | {"settings": settings.told()})
     if settings.privacy is not None and warm_start is not None and comes_from(warm_start, corpus):
         raise LeakscopeError(
             f"The model in {warm_start} was trained on this very text, so that no training from it "
@@ -144,7 +148,7 @@ class _Run:
         corpus: Corpus,
         out: Path,
         settings: TrainSettings,
-        identity: str,
+        identity: Identity,
         start: Start,
         progress: Progress,
         clock: Clock,
@@ -158,6 +162,9 @@ class _Run:
             known_words(corpus.lexicon, settings.vocabulary, settings.vocabulary_users)
             if start.vocabulary_from is None
             else words_of(start.vocabulary_from)
+        )
+        self.words_from = (
+            None if start.vocabulary_from is None else vocabulary_origin(start.vocabulary_from)
         )
         self.generator = torch.Generator().manual_seed(settings.seed)
         network = make_network(settings.architecture, len(vocabulary) + 2, self.generator)
@@ -297,8 +304,8 @@ class _Run:
         return private.record(
             self.total_steps,
             warm_started=self.start.warm_start is not None,
-            public_vocabulary=self.start.vocabulary_from is not None
-            and not comes_from(self.start.vocabulary_from, self.corpus),
+            public_vocabulary=self.words_from is not None
+            and not made_of(self.words_from, self.corpus),
             vocabulary_users=self.settings.vocabulary_users,
         )
 
@@ -318,7 +325,8 @@ class _Run:
 
     def _checkpoint(self) -> None:
         state = Checkpoint(
-            settings_digest=self.identity,
+            settings_digest=self.identity.digest,
+            made_with=self.identity.told,
             folder=f"{self.epoch:05d}-{self.total_steps:09d}",
             epoch=self.epoch,
             step=self.step,
@@ -340,12 +348,13 @@ class _Run:
             corpus_digest=self.corpus.manifest.digest,
             lowercase=bool(self.corpus.manifest.settings["lowercase"]),
             parameters=sum(weight.numel() for weight in self.model.network.parameters()),
-            training=self.settings.record(),
+            training=self.settings.told(),
             progress=self.history[-1] if self.history else {},
             initialized_from=self.start.weights,
             without_users=self.without,
             ancestry=self.ancestry,
             privacy=None if self.private is None else self._privacy(self.private),
+            vocabulary_from=self.words_from,
             corpus_inputs=[given.digest for given in self.corpus.manifest.inputs],
             versions={
                 "leakscope": version("leakscope"),
@@ -364,7 +373,7 @@ def _private_steps(*given: Any) -> "PrivateSteps":
     return PrivateSteps(*given)
 
 
-def _claim(out: Path, identity: str) -> Checkpoint | None:
+def _claim(out: Path, identity: Identity) -> Checkpoint | None:
     """Take `out` for a training: fresh, or an unfinished one with the same settings."""
     state = find_checkpoint(out, identity)
     if state is None and (out / "config.json").exists():

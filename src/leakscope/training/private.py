@@ -60,7 +60,8 @@ class PrivateSteps:
 
     def open(self, out: Path, text_digest: str, done: int) -> None:
         """Begin or resume the ledger in `out`, where a checkpoint holds `done` steps."""
-        self._ledger = open_ledger(out, self.plan.terms(text_digest), done)
+        terms, calibrated = self.plan.terms(text_digest), self.plan.target_epsilon is not None
+        self._ledger = open_ledger(out, terms, done, calibrated=calibrated)
         self._schedule = self.plan.schedule(self._ledger.phases, done, self._asked)
 
     @property

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from leakscope.models.architecture import PRESETS, Architecture
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.privacy import without_seed
 from leakscope.training.privacy import PrivacySettings
 
 
@@ -60,8 +61,8 @@ class TrainSettings:
             )
 
     def record(self) -> dict[str, Any]:
-        """As plain data, for the model's config and for digests; without what is not asked for,
-        so that models of older versions stay what they are.
+        """As plain data, for digests that stay here; without what is not asked for, so that models
+        of older versions stay what they are.
         """
         found = asdict(self)
         if self.privacy is None:
@@ -69,6 +70,12 @@ class TrainSettings:
         if self.vocabulary_users == 1:
             del found["vocabulary_users"]
         return found
+
+    def told(self) -> dict[str, Any]:
+        """As `record`, for the model's config: without the value of an insecure seed, since a
+        config goes where the weights go.
+        """
+        return without_seed(self.record())
 
     @staticmethod
     def from_preset(name: str, **changes: Any) -> "TrainSettings":

@@ -218,7 +218,12 @@ def make_private(
         seed=seed,
         source=user_source(settings.insecure_seed),
     )
-    ledger = open_ledger(private_directory(Path(out)), plan.terms(texts.digest), done)
+    ledger = open_ledger(
+        private_directory(Path(out)),
+        plan.terms(texts.digest),
+        done,
+        calibrated=plan.target_epsilon is not None,
+    )
     return PrivateLoop(
         model,
         optimizer,
