@@ -1,14 +1,14 @@
 """Public models: given, retrained without the owners of unique sequences, or cross-fitted."""
 
-import json
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict
 
+from leakscope.commands.alike import Recipe, recipe_of, was_trained_like
 from leakscope.commands.opening import Reading, load_reading, pretrained_digest, pretrained_name
 from leakscope.commands.unseen import prove_unseen, seen_warnings, weights_digest
 from leakscope.corpus.store import Corpus
@@ -29,7 +29,6 @@ from leakscope.records.artifacts import (
 from leakscope.records.documents import IntArray
 from leakscope.records.errors import LeakscopeError
 from leakscope.training.loop import train
-from leakscope.training.settings import TrainSettings
 
 RETRAIN, CROSSFIT = "retrain", "crossfit"
 
@@ -96,7 +95,10 @@ def public_source(
     reads = partial(load_reading, corpus=corpus.path, how=how)
     threads = how.threads
     if choice.what == RETRAIN and model is not None:
-        settings, folder = training_of(model, corpus, choice), choice.folder or _beside(model)
+        recipe, folder = (
+            recipe_of(model, corpus, choice.warm_start),
+            choice.folder or _beside(model),
+        )
 
         def retrained(owners: IntArray) -> Public:
             if not len(owners):
@@ -106,10 +108,9 @@ def public_source(
                     "Every user owns a unique sequence, so nobody is left to train a public model "
                     "on; use --public crossfit."
                 )
-            key = [users_digest(owners), settings.record(), corpus.manifest.digest]
-            key.append("" if choice.warm_start is None else weights_digest(choice.warm_start))
+            key = recipe.key(users_digest(owners), corpus.manifest.digest)
             target = folder / f"{RETRAIN}-{digest_of(key)[:16]}"
-            _train_without(corpus, target, settings, owners, choice.warm_start, threads, progress)
+            _train_without(corpus, target, recipe, owners, threads, progress)
             prove_unseen(target, corpus, users_digest(owners))
             details = {"users_left_out": len(owners)}
             digest = digest_of_file(target / "model.safetensors")
@@ -118,9 +119,12 @@ def public_source(
 
         return retrained
     if choice.what == CROSSFIT and model is not None:
-        settings, folder = training_of(model, corpus, choice), choice.folder or _beside(model)
+        recipe, folder = (
+            recipe_of(model, corpus, choice.warm_start),
+            choice.folder or _beside(model),
+        )
         target = folder / f"{CROSSFIT}-{choice.folds}"
-        _train_folds(corpus, target, settings, choice, threads, progress)
+        _train_folds(corpus, target, recipe, choice.folds, threads, progress)
         return partial(_crossfitted, target, model, corpus, how)
     path = Path(choice.what)
     if choice.kind == CROSSFIT:
@@ -158,33 +162,6 @@ def judged_alike(choice: PublicChoice | None, record: dict[str, Any] | None, mod
     ]
 
 
-def training_of(model: Path, corpus: Corpus, choice: PublicChoice) -> TrainSettings:
-    """The settings that a model was trained with, to train another one alike."""
-    if is_pretrained(model):
-        raise LeakscopeError(
-            f"How {model} was trained is not known here; give a --public MODEL, such as its base."
-        )
-    config = load_config(model)
-    if config.initialized_from is not None:
-        given = choice.warm_start
-        if given is None or digest_of_file(given / "model.safetensors") != config.initialized_from:
-            raise LeakscopeError(
-                f"The model in {model} was started from another model; give the same one by "
-                f"--warm-start so that the public model can start from it too."
-            )
-        if any(each.corpus_digest == corpus.manifest.digest for each in config.ancestry):
-            raise LeakscopeError(
-                f"The model in {model} was started from one that was trained on this very corpus, "
-                f"so nothing that is started alike would be public; give a --public MODEL."
-            )
-    try:
-        return TypeAdapter(TrainSettings).validate_python(config.training)
-    except ValidationError:
-        raise LeakscopeError(
-            f"The config of {model} does not say how it was trained; give a --public MODEL."
-        ) from None
-
-
 def _beside(model: Path) -> Path:
     """`public` in the directory of the training that `model` is the end or a snapshot of."""
     training = model.parent.parent if model.parent.name == "snapshots" else model
@@ -194,20 +171,17 @@ def _beside(model: Path) -> Path:
 def _train_without(
     corpus: Corpus,
     target: Path,
-    settings: TrainSettings,
+    recipe: Recipe,
     users: IntArray,
-    warm_start: Path | None,
     threads: int,
     progress: Progress,
 ) -> None:
     """Train a model without these users, unless it is there already."""
     if (target / "config.json").exists():
         known = load_config(target)
-        wanted = None if warm_start is None else weights_digest(warm_start)
         if (
-            known.training != json.loads(json.dumps(settings.record()))
+            not recipe.made(known)
             or known.corpus_digest != corpus.manifest.digest
-            or known.initialized_from != wanted
             or known.without_users is None
             or known.without_users.digest != users_digest(users)
         ):
@@ -223,32 +197,37 @@ def _train_without(
     def named(stage: str, done: int, total: int | None = None, note: str = "") -> None:
         progress(f"{target.name} {stage}", done, total, note)
 
-    train(corpus, target, settings, warm_start=warm_start, without_users=users, progress=named)
+    train(
+        corpus,
+        target,
+        recipe.settings,
+        warm_start=recipe.warm_start,
+        without_users=users,
+        vocabulary_from=recipe.vocabulary_from,
+        progress=named,
+    )
 
 
 def _train_folds(
     corpus: Corpus,
     target: Path,
-    settings: TrainSettings,
-    choice: PublicChoice,
+    recipe: Recipe,
+    folds: int,
     threads: int,
     progress: Progress,
 ) -> None:
     """Train one model a fold of the users, each without that fold; finished ones are kept."""
-    if not 2 <= choice.folds <= corpus.manifest.users:
+    if not 2 <= folds <= corpus.manifest.users:
         raise LeakscopeError(
             f"The number of folds must lie between 2 and the {corpus.manifest.users} users."
         )
     if (target / "folds.json").exists():
         return
     everybody = np.arange(corpus.manifest.users, dtype=np.int32)
-    for fold in range(choice.folds):
-        left_out = everybody[fold_of(everybody, choice.folds) == fold]
-        folder = target / f"fold-{fold:03d}"
-        _train_without(corpus, folder, settings, left_out, choice.warm_start, threads, progress)
-    known = Folds(
-        corpus_digest=corpus.manifest.digest, folds=choice.folds, users=corpus.manifest.users
-    )
+    for fold in range(folds):
+        left_out = everybody[fold_of(everybody, folds) == fold]
+        _train_without(corpus, target / f"fold-{fold:03d}", recipe, left_out, threads, progress)
+    known = Folds(corpus_digest=corpus.manifest.digest, folds=folds, users=corpus.manifest.users)
     write_json(target / "folds.json", known)
 
 
@@ -264,10 +243,12 @@ def _crossfitted(
     for fold, folder in enumerate(folders):
         left_out = users_digest(everybody[fold_of(everybody, known.folds) == fold])
         prove_unseen(folder, corpus, left_out)
-    trained = []
-    if audited is not None and not is_pretrained(audited) and (audited / "config.json").exists():
-        trained = [audited, *folders]
-    alike = {json.dumps(load_config(each).training) for each in trained}
+    alike = (
+        audited is not None
+        and not is_pretrained(audited)
+        and (audited / "config.json").exists()
+        and all(was_trained_like(load_config(folder), audited) for folder in folders)
+    )
     return Public(
         kind="crossfit",
         name=path.name,
@@ -276,7 +257,7 @@ def _crossfitted(
         details={
             "folds": known.folds,
             "owners_judged": len(owners),
-            "trained_like_the_audited_model": len(alike) == 1,
+            "trained_like_the_audited_model": alike,
         },
     )
 
