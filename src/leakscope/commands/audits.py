@@ -31,6 +31,7 @@ from leakscope.models.wordlevel import WordModel
 from leakscope.records.artifacts import digest_of, digest_of_file
 from leakscope.records.blocklist import BlockList
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.privacy import without_seed
 from leakscope.records.run import Metrics
 from leakscope.report.compare import ComparedRun, load_runs, write_comparison
 from leakscope.report.page import write_page
@@ -211,6 +212,8 @@ def _subject(
     if how.chat is not None:
         raise LeakscopeError("A word-level model has no chat template; leave out --chat-template.")
     config = load_config(path)
+    # Configs of older versions have the value of an insecure seed.
+    config = config.model_copy(update={"training": without_seed(config.training)})
     if config.lexicon_digest != corpus.manifest.lexicon_digest:
         raise LeakscopeError(
             f"The model in {path} was trained on a corpus with another lexicon than "

@@ -7,6 +7,7 @@ import numpy as np
 from markupsafe import Markup
 
 from leakscope.records.artifacts import write_text
+from leakscope.records.privacy import without_seed
 from leakscope.records.run import Metrics, RunManifest, open_run
 from leakscope.report import figures, guarantee, headline, values
 from leakscope.report.document import embedded, render
@@ -180,7 +181,7 @@ def _run_facts(manifest: RunManifest) -> list[tuple[str, dict[str, str]]]:
         ("Settings", _flat(manifest.settings)),
         ("Digests", digests),
         ("Versions", dict(manifest.versions)),
-        ("Training", _flat(manifest.model.get("training") or {})),
+        ("Training", _flat(without_seed(manifest.model.get("training") or {}))),
     ]
 
 
