@@ -320,12 +320,12 @@ def test_fewer_steps_are_left_within_a_target_after_a_loss(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"clip": 0.4}, "clip"),
-        ({"noise_multiplier": 0.9}, "noise multiplier"),
-        ({"rate": 0.3}, "rate"),
-        ({"data": drawn_users(USERS, seed=1)}, "text"),
-        ({"words_per_user": 3}, "words per user"),
-        ({"insecure_seed": None}, "insecure"),
+        ({"clip": 0.4}, "clip 0.3 before, 0.4 now"),
+        ({"noise_multiplier": 0.9}, "noise multiplier 0.8 before, 0.9 now"),
+        ({"rate": 0.3}, "sampling rate 0.4 before, 0.3 now"),
+        ({"data": drawn_users(USERS, seed=1)}, "another text"),
+        ({"words_per_user": 3}, "words per user 500 before, 3 now"),
+        ({"insecure_seed": None}, "insecure seed True before, False now"),
     ],
 )
 def test_other_terms_are_refused_on_resume(changes, said, tmp_path):
