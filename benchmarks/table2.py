@@ -2,13 +2,14 @@
 
     python -m benchmarks.table2 PRIVATE.parquet PUBLIC.parquet OUT
 
-runs the commands below one after the other: a plain model; private ones from random weights and
-from a public model, with snapshots at three epsilons each; the public model itself; and reports on
-all of them. What is finished is kept. Noise and draws come from a seed, so that the table can be
-made again; a model that is to be released must not have one.
+runs the commands below one after the other: a plain model, at its best epoch and at its last;
+private ones from random weights and from a public model, with snapshots at three epsilons each; the
+public model itself; and reports on all of them. What is finished is kept. Noise and draws come from
+a seed, so that the table can be made again; a model that is to be released must not have one.
 """
 
 import hashlib
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -23,7 +24,7 @@ from leakscope.models.storage import load_model
 
 USERS = 6000
 EPSILONS = "3,5,7"
-SHAPE = ("--arch", "lstm", "--layers", "1", "--embedding", "64", "--hidden", "64")
+SHAPE = ("--arch", "lstm", "--layers", "1", "--embedding", "64", "--hidden", "128")
 PRIVATE = (
     "--mitigation", "dp", "--target-epsilon", "7", "--snapshot-at-epsilon", EPSILONS,
     "--users-per-step", "600", "--words-per-user", "100", "--epochs", "12", "--clip", "0.5",
@@ -53,6 +54,15 @@ def _hash(name: str) -> str:
     return hashlib.sha256(name.encode()).hexdigest()
 
 
+def best_snapshot(model: Path) -> str:
+    """The epoch with the lowest validation perplexity."""
+    configs = {
+        each.name: json.loads((each / "config.json").read_text())
+        for each in (model / "snapshots").iterdir()
+    }
+    return min(configs, key=lambda name: configs[name]["progress"]["validation_perplexity"])
+
+
 def main(private: Path, public: Path, out: Path) -> None:
     """Make the table."""
     out.mkdir(parents=True, exist_ok=True)
@@ -72,7 +82,7 @@ def main(private: Path, public: Path, out: Path) -> None:
     words = ("--vocabulary-from", base)
     leakscope(
         out / "plain" / "config.json", "train", corpus, "--out", out / "plain", *SHAPE, *words,
-        "--epochs", "5", "--batch-size", "256", "--learning-rate", "0.005",
+        "--epochs", "20", "--batch-size", "128", "--learning-rate", "0.003",
     )  # fmt: skip
     leakscope(
         out / "dp" / "config.json", "train", corpus, "--out", out / "dp", *SHAPE, *words,
@@ -82,7 +92,8 @@ def main(private: Path, public: Path, out: Path) -> None:
         out / "dp-public" / "config.json", "train", corpus, "--out", out / "dp-public", *SHAPE,
         *words, "--warm-start", base, *PRIVATE, "--learning-rate", "0.005",
     )  # fmt: skip
-    models = {"plain": out / "plain"}
+    plain = out / "plain"
+    models = {"plain-best": plain / "snapshots" / best_snapshot(plain), "plain": plain}
     for kind in ("dp", "dp-public"):
         for epsilon in EPSILONS.split(","):
             models[f"{kind}-{epsilon}"] = out / kind / "snapshots" / f"epsilon-{epsilon}"

@@ -88,25 +88,17 @@ def check_deviation(deviation: float) -> None:
         raise LeakscopeError("The noise's standard deviation must be positive and finite.")
 
 
-@torch.no_grad()
 def _add(tensors: Iterable[Tensor], deviation: float, words: Words, threads: int) -> None:
-    apart: list[Tensor] = []
+    add = partial(add_normals, deviation=deviation, words=words)
     pieces: list[npt.NDArray[np.floating]] = []
     for tensor in tensors:
         if tensor.is_cpu and tensor.is_contiguous() and tensor.dtype in _OWN:
             values = tensor.detach().view(-1).numpy()
             pieces += [values[start : start + CHUNK] for start in range(0, len(values), CHUNK)]
         else:
-            apart.append(tensor)
-    add = partial(add_normals, deviation=deviation, words=words)
-    if threads > 1 and len(pieces) > 1:
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(add, pieces))
-    else:
-        for piece in pieces:
-            add(piece)
-    for tensor in apart:
-        noise = np.zeros(tensor.numel())
-        add(noise)
-        given = torch.from_numpy(noise).view(tensor.shape)
-        tensor.add_(given.to(device=tensor.device, dtype=tensor.dtype))
+            noise = np.zeros(tensor.numel())
+            add(noise)
+            given = torch.from_numpy(noise).view(tensor.shape)
+            tensor.detach().add_(given.to(device=tensor.device, dtype=tensor.dtype))
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(add, pieces))
