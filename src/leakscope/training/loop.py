@@ -1,35 +1,18 @@
 """`train`: the training loop, with snapshots, history and resume."""
 
-import platform
 import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import torch
-
-from leakscope.corpus.lexicon import words_digest
-from leakscope.corpus.split import TRAIN, VALIDATION
+from leakscope.corpus.split import VALIDATION
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
 from leakscope.models.evaluate import evaluate
-from leakscope.models.networks import make_network
-from leakscope.models.storage import (
-    ModelConfig,
-    Without,
-    ancestry_of,
-    architecture_record,
-    save_model,
-    users_digest,
-    vocabulary_origin,
-    words_of,
-)
-from leakscope.models.wordlevel import WordModel
+from leakscope.models.storage import ModelConfig, save_model, users_digest, words_of
 from leakscope.records.artifacts import (
     already,
     digest_of,
@@ -40,27 +23,19 @@ from leakscope.records.artifacts import (
 from leakscope.records.documents import IntArray
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.privacy import PrivacyRecord
-from leakscope.training.batches import TrainingText
 from leakscope.training.checkpoint import (
     Checkpoint,
     find_checkpoint,
     load_checkpoint,
     save_checkpoint,
 )
-from leakscope.training.history import (
-    comes_from,
-    describe,
-    known_words,
-    made_of,
-    sample_of,
-    write_history,
-)
+from leakscope.training.history import comes_from, describe, sample_of, write_history
 from leakscope.training.identity import Identity
 from leakscope.training.ledger import NAME as LEDGER
+from leakscope.training.material import Material, Start
 from leakscope.training.settings import TrainSettings
 from leakscope.training.step import make_optimizer
 from leakscope.training.steps import PlainSteps, Steps
-from leakscope.training.warm import copy_known
 
 if TYPE_CHECKING:
     from leakscope.training.private import PrivateSteps
@@ -129,17 +104,6 @@ def train(
     return Trained(out, run.history, run.missed)
 
 
-@dataclass(frozen=True)
-class Start:
-    """What a training starts from, beside its settings and its corpus."""
-
-    warm_start: Path | None
-    weights: str | None
-    """The digest of the weights of `warm_start`."""
-    without_users: IntArray | None
-    vocabulary_from: Path | None
-
-
 class _Run:
     """A training on its way."""
 
@@ -155,41 +119,23 @@ class _Run:
     ) -> None:
         self.corpus, self.out, self.settings = corpus, out, settings
         self.identity, self.start = identity, start
-        warm_start, without_users = start.warm_start, start.without_users
-        self.ancestry = [] if warm_start is None else ancestry_of(warm_start)
         self.progress, self.clock = progress, clock
-        vocabulary = (
-            known_words(corpus.lexicon, settings.vocabulary, settings.vocabulary_users)
-            if start.vocabulary_from is None
-            else words_of(start.vocabulary_from)
-        )
-        self.words_from = (
-            None if start.vocabulary_from is None else vocabulary_origin(start.vocabulary_from)
-        )
-        self.generator = torch.Generator().manual_seed(settings.seed)
-        network = make_network(settings.architecture, len(vocabulary) + 2, self.generator)
-        if warm_start is not None:
-            copy_known(warm_start, network, vocabulary)
-        self.model = WordModel(network, vocabulary).reading(corpus.lexicon)
-        documents = corpus.load(TRAIN)
-        self.without = None
-        if without_users is not None:
-            self.without = Without(
-                users=len(np.unique(without_users)), digest=users_digest(without_users)
-            )
-            documents = documents.take(np.flatnonzero(~np.isin(documents.users, without_users)))
-        if not len(documents):
-            raise LeakscopeError("No document is left to train on without these users.")
-        self.sample = sample_of(documents, settings.seed)
-        self.text = TrainingText(
-            self.model.entries(documents), documents.offsets, self.model.mark, settings.max_words
-        )
+        self.material = material = Material(corpus, settings, start)
+        self.model, network = material.model, material.model.network
+        self.sample = sample_of(material.documents, settings.seed)
         self.optimizer = make_optimizer(network, settings)
         self.private: PrivateSteps | None = None
-        self.steps: Steps = PlainSteps(network, self.optimizer, self.text, settings, self.generator)
+        self.steps: Steps = PlainSteps(
+            network, self.optimizer, material.text, settings, material.generator
+        )
         if settings.privacy is not None:
             self.steps = self.private = _private_steps(
-                network, self.optimizer, self.text, documents, settings, settings.privacy
+                network,
+                self.optimizer,
+                material.text,
+                material.documents,
+                settings,
+                settings.privacy,
             )
         self.epoch = self.step = self.total_steps = self.words = 0
         self.loss = self.seconds = 0.0
@@ -206,7 +152,8 @@ class _Run:
     def finish(self) -> None:
         """Run the remaining steps and write the model."""
         if self.private is not None:
-            left_out = "" if self.without is None else self.without.digest
+            without = self.material.without
+            left_out = "" if without is None else without.digest
             text = digest_of([self.corpus.manifest.digest, left_out])
             self.private.open(self.out, text, self.total_steps)
             self.missed = tuple(
@@ -304,8 +251,7 @@ class _Run:
         return private.record(
             self.total_steps,
             warm_started=self.start.warm_start is not None,
-            public_vocabulary=self.words_from is not None
-            and not made_of(self.words_from, self.corpus),
+            public_vocabulary=self.material.public_vocabulary,
             vocabulary_users=self.settings.vocabulary_users,
         )
 
@@ -339,29 +285,8 @@ class _Run:
         save_checkpoint(self.out, state, self.model.network, self.optimizer)
 
     def _config(self) -> ModelConfig:
-        architecture = architecture_record(self.settings.architecture)
-        return ModelConfig(
-            architecture=architecture,
-            vocabulary=len(self.model.vocabulary),
-            vocabulary_digest=words_digest(self.model.vocabulary),
-            lexicon_digest=self.corpus.manifest.lexicon_digest,
-            corpus_digest=self.corpus.manifest.digest,
-            lowercase=bool(self.corpus.manifest.settings["lowercase"]),
-            parameters=sum(weight.numel() for weight in self.model.network.parameters()),
-            training=self.settings.told(),
-            progress=self.history[-1] if self.history else {},
-            initialized_from=self.start.weights,
-            without_users=self.without,
-            ancestry=self.ancestry,
-            privacy=None if self.private is None else self._privacy(self.private),
-            vocabulary_from=self.words_from,
-            corpus_inputs=[given.digest for given in self.corpus.manifest.inputs],
-            versions={
-                "leakscope": version("leakscope"),
-                "torch": torch.__version__,
-                "python": platform.python_version(),
-            },
-        )
+        privacy = None if self.private is None else self._privacy(self.private)
+        return self.material.config(self.history[-1] if self.history else {}, privacy)
 
 
 def _private_steps(*given: Any) -> "PrivateSteps":
