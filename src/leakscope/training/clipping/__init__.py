@@ -1,7 +1,7 @@
 """Clipped sums of users' gradients, the core of user-level differentially private training."""
 
-from leakscope.training.clipping.clipper import METHODS, Clipped, Clipper, Method
-from leakscope.training.clipping.factors import Weighting
+from leakscope.training.clipping.clipper import Clipped, Clipper
+from leakscope.training.clipping.factors import METHODS, Method, Weighting
 from leakscope.training.clipping.modules import LossOf, ModuleClipper, TokenRows, next_token_loss
 
 __all__ = [

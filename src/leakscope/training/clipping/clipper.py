@@ -4,23 +4,25 @@ gradient of the same text.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from torch import Tensor
 
 from leakscope.models.networks import Network
 from leakscope.records.documents import LongArray
-from leakscope.records.errors import LeakscopeError
 from leakscope.training.batches import Batch
-from leakscope.training.clipping.factors import NotFiniteError, Weighting, check_weights
+from leakscope.training.clipping.factors import (
+    Method,
+    NotFiniteError,
+    Weighting,
+    check_choices,
+    check_weights,
+)
 from leakscope.training.clipping.ghost import add_ghost, groups, supports
 from leakscope.training.clipping.microbatch import add_microbatch
 from leakscope.training.clipping.output import Workspace
 from leakscope.training.clipping.text import UserText, by_user
 
-Method = Literal["auto", "microbatch", "ghost"]
-METHODS: tuple[Method, ...] = ("auto", "microbatch", "ghost")
 MEMORY = 512 * 2**20
 
 
@@ -50,10 +52,7 @@ class Clipper:
         memory: int = MEMORY,
     ) -> None:
         """`memory`: about how many bytes the output layer may take at a time."""
-        if method not in METHODS:
-            raise LeakscopeError(f"The method is one of {', '.join(METHODS)}.")
-        if not 0 < clip < float("inf"):
-            raise LeakscopeError("The clip is a finite number above 0.")
+        check_choices(method, clip)
         if method == "auto":  # ghost norms were never slower: docs/experiments.md
             method = "ghost" if supports(network) else "microbatch"
         self._network, self._clip = network, clip

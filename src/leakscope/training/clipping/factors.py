@@ -16,8 +16,20 @@ may give; with the sum, users with little text count less.
 """
 
 
+Method = Literal["auto", "microbatch", "ghost"]
+METHODS: tuple[Method, ...] = ("auto", "microbatch", "ghost")
+
+
 class NotFiniteError(Exception):
     """A gradient in a group of users is beyond any number."""
+
+
+def check_choices(method: str, clip: float) -> None:
+    """Refuse a method that there is not and a clip that bounds nothing."""
+    if method not in METHODS:
+        raise LeakscopeError(f"The method is one of {', '.join(METHODS)}.")
+    if not 0 < clip < float("inf"):
+        raise LeakscopeError("The clip is a finite number above 0.")
 
 
 def check_weights(weights: Iterable[Tensor]) -> None:

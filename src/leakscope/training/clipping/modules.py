@@ -13,8 +13,14 @@ from torch.nn.functional import cross_entropy
 
 from leakscope.records.documents import LongArray
 from leakscope.records.errors import LeakscopeError
-from leakscope.training.clipping.clipper import MEMORY, METHODS, Clipped, Method, clear
-from leakscope.training.clipping.factors import NotFiniteError, check_weights, factors_of
+from leakscope.training.clipping.clipper import MEMORY, Clipped, clear
+from leakscope.training.clipping.factors import (
+    Method,
+    NotFiniteError,
+    check_choices,
+    check_weights,
+    factors_of,
+)
 from leakscope.training.clipping.layout import Layout
 from leakscope.training.clipping.parts import WeightPart, gradient_of, squared_norm
 from leakscope.training.clipping.recording import UnknownLayerError, recorded, trained_layers
@@ -55,10 +61,7 @@ class ModuleClipper:
         memory: int = MEMORY,
     ) -> None:
         """`memory`: about how many bytes the widest layer's outputs may take at a time."""
-        if method not in METHODS:
-            raise LeakscopeError(f"The method is one of {', '.join(METHODS)}.")
-        if not 0 < clip < float("inf"):
-            raise LeakscopeError("The clip is a finite number above 0.")
+        check_choices(method, clip)
         if method == "auto":
             method = "ghost" if _records(network) else "microbatch"
             self._may_change = True
