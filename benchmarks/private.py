@@ -97,5 +97,7 @@ def lines(repeats: int = 7) -> list[Line]:
         for users, each, bar in SHAPES
     ]
     return found + [
-        against_opacus(preset, ghost, repeats) for preset in material.MODELS for ghost in (False, True)
+        against_opacus(preset, ghost, repeats)
+        for preset in material.MODELS
+        for ghost in (False, True)
     ]

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from leakscope.cli import audit, corpus, mending, story, training
+from leakscope.cli import audit, corpus, mending, results, story, training
 
 app = typer.Typer(
     name="leakscope",
@@ -23,7 +23,7 @@ app.command("demo")(story.demo)
 app.add_typer(corpus.app, name="corpus")
 app.command("train")(training.train)
 app.command("report")(audit.report)
-app.command("compare")(audit.compare)
+app.command("compare")(results.compare)
 app.command("harden")(mending.harden)
 app.command("suggest")(mending.suggest)
 app.command("probe")(story.probe)

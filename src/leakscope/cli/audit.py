@@ -1,19 +1,14 @@
-"""`leakscope report` and `leakscope compare`."""
+"""`leakscope report`."""
 
 import json as json_module
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from leakscope.cli.progress import shown
-
-if TYPE_CHECKING:
-    from leakscope.commands.gates import Gate
-    from leakscope.records.run import Metrics
-    from leakscope.report.compare import ComparedRun
-    from leakscope.report.guarantee import Guarantee
+from leakscope.cli.results import check_gates, print_comparison, print_run, warn_of
 
 
 def report(
@@ -285,9 +280,9 @@ def report(
                 reading=reading,
                 progress=progress,
             )
-        _print_comparison(runs, json)
+        print_comparison(runs, json)
         typer.echo(f"page: {out / 'compare.html'}", err=json)
-        _check(gates, {run.manifest.name: (run.metrics, run.guarantee) for run in runs})
+        check_gates(gates, {run.manifest.name: (run.metrics, run.guarantee) for run in runs})
         return
     with shown() as progress:
         metrics = audits.report(
@@ -306,32 +301,10 @@ def report(
         )
     if json:
         typer.echo(metrics.model_dump_json(indent=2))
-        _warn(out)
+        warn_of(out)
     else:
-        _print_run(out)
-    _check(gates, {str(out): (metrics, guarantee_of(open_run(out)[0]))})
-
-
-def compare(
-    runs: Annotated[
-        list[Path], typer.Argument(help="Run directories, or folders that hold several.")
-    ],
-    out: Annotated[Path | None, typer.Option(help="Where to write the page and the JSON.")] = None,
-    allow_mixed: Annotated[
-        bool, typer.Option(help="Compare even runs on other corpora or with another top-k.")
-    ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the rows as JSON.")] = False,
-) -> None:
-    """Runs side by side: perplexity, accuracy, unique sequences, leakage epsilon.
-
-    Example: leakscope compare runs/plain runs/dp --out comparison
-    """
-    from leakscope import commands
-
-    found = commands.compare(runs, out, allow_mixed=allow_mixed)
-    _print_comparison(found, json)
-    if out is not None:
-        typer.echo(f"page: {out / 'compare.html'}", err=json)
+        print_run(out)
+    check_gates(gates, {str(out): (metrics, guarantee_of(open_run(out)[0]))})
 
 
 def _key(name: str | None, in_clear: bool) -> str | None:
@@ -359,59 +332,3 @@ def _extra(text: str | None) -> dict[str, Any]:
 
 def _given(value: int | None, default: int) -> int:
     return default if value is None else value
-
-
-def _warn(out: Path) -> None:
-    """What is wrong with the public model or with the noise of a private training, on standard
-    error.
-    """
-    from leakscope.records.run import open_run
-    from leakscope.report.guarantee import guarantee_of, stamp
-
-    manifest = open_run(out)[0]
-    public = manifest.public
-    for warning in [
-        *([] if public is None else public["warnings"]),
-        *stamp(guarantee_of(manifest)),
-    ]:
-        typer.echo(f"warning: {warning}", err=True)
-
-
-def _print_run(out: Path) -> None:
-    from rich.console import Console
-
-    from leakscope.cli.wide import print_whole
-    from leakscope.records.run import open_run
-    from leakscope.report.terminal import run_table, sequences_table
-
-    Console().print(run_table(*open_run(out)))
-    print_whole(sequences_table(out, 10))
-    typer.echo(f"page: {out / 'report.html'}")
-
-
-def _print_comparison(runs: "list[ComparedRun]", as_json: bool) -> None:
-    from leakscope.report.compare import cautions, compare_rows, differences
-    from leakscope.report.values import printable
-
-    if as_json:
-        typer.echo(json_module.dumps(compare_rows(runs), indent=2, ensure_ascii=False))
-        for line in [*differences(runs), *cautions(runs)]:
-            typer.echo(f"warning: {printable(line)}", err=True)
-        return
-    from leakscope.cli.wide import print_whole
-    from leakscope.report.terminal import compare_table
-
-    print_whole(compare_table(compare_rows(runs), [*differences(runs), *cautions(runs)]))
-
-
-def _check(gates: "list[Gate]", measured: "dict[str, tuple[Metrics, Guarantee]]") -> None:
-    """Exit with code 1 if a gate holds for a run."""
-    failed = False
-    for where, (metrics, guarantee) in measured.items():
-        for gate in gates:
-            value = gate.value(metrics, guarantee)
-            if gate.holds(metrics, guarantee):
-                failed = True
-                typer.echo(f"gate: {gate.text} holds for {where}: it is {value:g}", err=True)
-    if failed:
-        raise typer.Exit(1)
