@@ -63,6 +63,8 @@ def test_snapshots_may_fall_on_one_step(make_snapshots, tmp_path):
     twin = replace(snaps[1], manifest=named)
     assert is_snapshots([*snaps, twin])
     assert not is_snapshots([snaps[1], twin])
+    other = replace(twin, manifest=named.model_copy(update={"model_digest": "other weights"}))
+    assert not is_snapshots([*snaps, other])
     pages = [
         write_comparison(runs, tmp_path / name).read_text()
         for name, runs in (("a", snaps), ("b", [*snaps, twin]))

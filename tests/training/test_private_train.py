@@ -210,10 +210,16 @@ def test_no_snapshot_at_an_epsilon_is_lost_in_a_kill(corpus, tmp_path, monkeypat
             )
             assert one_more > wanted[name]
             assert config.progress["step"] == config.privacy.steps - config.privacy.lost_steps > 0
+            assert config.progress["epsilon"] == config.privacy.epsilon
             # A checkpoint comes right before each of these steps; the first of all after 4.
             assert config.privacy.lost_steps <= (kill if kill <= 4 else 1)
-        history = pq.read_table(out / "history.parquet")["step"].to_pylist()
-        assert sorted({config.progress["step"] for config in found.values()} | {12}) == history
+        last = load_config(out)
+        assert last.progress["epsilon"] == last.privacy.epsilon
+        lines = pq.read_table(out / "history.parquet").select(["step", "epsilon"]).to_pylist()
+        told = [config.progress for config in (*found.values(), last)]
+        assert sorted({(one["step"], one["epsilon"]) for one in told}) == [
+            (line["step"], line["epsilon"]) for line in lines
+        ]
 
 
 def test_an_epoch_that_ended_in_a_kill_is_not_forgotten(corpus, tmp_path, monkeypatch):

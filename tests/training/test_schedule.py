@@ -33,6 +33,8 @@ def test_snapshots_fall_on_the_last_step_within_their_epsilon():
     later = plan.schedule([Phase(1.0, 0.02, first + 10)], first, 1000)
     assert list(later.due.values()) == [("epsilon-3",)]  # after a resume, counted from there
     assert "is spent already" in later.missed["epsilon-1.5"]
+    lost = plan.schedule([Phase(1.0, 0.02, first)], 0, 1000)  # before any checkpoint
+    assert "on steps that a crash has lost, and one more spends 1.50" in lost.missed["epsilon-1.5"]
 
 
 @settings(max_examples=40)

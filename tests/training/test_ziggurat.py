@@ -26,7 +26,7 @@ def curve(x):
 
 
 def uniform(word):
-    return ((word >> 11) + 2**52 + 0.5) / 2**53
+    return ((word >> 11) + 2**52) / 2**53 + 2.0**-54
 
 
 def obvious(words):

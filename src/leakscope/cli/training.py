@@ -219,6 +219,8 @@ def privacy_settings(*, snapshot_at_epsilon: str | None, **given: Any) -> "Priva
         given["users_per_step"] = 64.0
     try:
         wanted = tuple(float(part) for part in (snapshot_at_epsilon or "").split(",") if part)
+        if snapshot_at_epsilon is not None and not wanted:
+            raise ValueError(snapshot_at_epsilon)
     except ValueError:
         raise LeakscopeError("--snapshot-at-epsilon is numbers, such as 3,5,7.") from None
     chosen = {name: value for name, value in given.items() if value is not None}

@@ -121,7 +121,7 @@ def cautions(runs: Sequence[ComparedRun]) -> list[str]:
 
 def is_snapshots(runs: Sequence[ComparedRun]) -> bool:
     """Whether the runs are of one training at different steps; some of its snapshots, of other
-    names, may have fallen on the same step.
+    names, may have fallen on the same step, with the same weights.
     """
     first = runs[0].manifest.model.get("training")
     steps = [run.step for run in runs]
@@ -132,6 +132,7 @@ def is_snapshots(runs: Sequence[ComparedRun]) -> bool:
         and None not in steps
         and len(set(steps)) > 1
         and len({(run.step, run.manifest.name) for run in runs}) == len(runs)
+        and len({(run.step, run.manifest.model_digest) for run in runs}) == len(set(steps))
     )
 
 

@@ -167,8 +167,7 @@ class _Run:
             self._step()
             self._report()
             self._keep(self._due())
-        if not self.history or self.history[-1]["step"] != self.total_steps:
-            self._measure()
+        self._measure()
         save_model(self.out, self.model, self._config())
         write_history(self.out, self.history)
         (self.out / "checkpoint.json").unlink(missing_ok=True)
@@ -221,7 +220,13 @@ class _Run:
         self.progress("train", self.total_steps, self.steps.total, note)
 
     def _measure(self) -> None:
-        """Append a line to the history: validation figures, and the training text's on a sample."""
+        """Append a line to the history: validation figures, and the training text's on a sample.
+        One that is there already serves, unless a crash has spent more since.
+        """
+        spent = None if self.private is None else self._privacy(self.private).epsilon
+        last = self.history[-1] if self.history else {}
+        if last.get("step") == self.total_steps and last.get("epsilon") == spent:
+            return
         validation = evaluate(self.model, self.corpus.documents(VALIDATION), TOP_K)
         line: dict[str, Any] = {
             "epoch": self.epoch + self.step / self.steps.per_epoch,
@@ -232,7 +237,7 @@ class _Run:
             "seconds": self.seconds,
         }
         if self.private is not None:
-            line["epsilon"] = self._privacy(self.private).epsilon
+            line["epsilon"] = spent
         self.history.append(line)
         self.progress("snapshot", self.total_steps, None, describe(line, validation))
 
@@ -259,8 +264,7 @@ class _Run:
         """Write the snapshots of one step. The checkpoint comes first: killed before the snapshots
         are there, a training finds them due when it is resumed.
         """
-        if not self.history or self.history[-1]["step"] != self.total_steps:
-            self._measure()
+        self._measure()
         self._checkpoint()
         for name in names:
             save_model(private_directory(self.out / "snapshots") / name, self.model, self._config())

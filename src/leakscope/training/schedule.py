@@ -60,11 +60,15 @@ def _plain(epsilon: float) -> str:
 def _passed(epsilon: float, epsilon_after: Callable[[int], float]) -> str:
     """Why a snapshot cannot be taken any more."""
     before = epsilon_after(0)
-    why = (
-        f"the first step spends {_rounded_up(epsilon_after(1))}"
-        if not before
-        else f"{_rounded_up(before)} is spent already, steps lost in crashes included"
-    )
+    if not before:
+        why = f"the first step spends {_rounded_up(epsilon_after(1))}"
+    elif before > epsilon:
+        why = f"{_rounded_up(before)} is spent already, steps lost in crashes included"
+    else:  # before the first checkpoint
+        why = (
+            f"{_rounded_up(before)} is spent on steps that a crash has lost, and one more spends "
+            f"{_rounded_up(epsilon_after(1))}"
+        )
     return f"No snapshot at epsilon {_plain(epsilon)}: {why}."
 
 

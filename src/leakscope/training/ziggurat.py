@@ -85,7 +85,7 @@ def add_normals(values: npt.NDArray[np.floating], deviation: float, words: Words
 @numba.njit(cache=True, nogil=True, inline="always")
 def _uniform(word):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """In (0, 1), from 53 bits of a word."""
-    return ((word >> 11) + (2.0**52 + 0.5)) * 2.0**-53
+    return ((word >> 11) + 2.0**52) * 2.0**-53 + 2.0**-54
 
 
 @numba.njit(cache=True, nogil=True)

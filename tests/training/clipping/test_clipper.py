@@ -10,7 +10,7 @@ from plain_loop import assert_same, batch_of, between, clipped_sum, user_losses
 from leakscope.models.architecture import Architecture
 from leakscope.models.networks import make_network
 from leakscope.records.errors import LeakscopeError
-from leakscope.training.clipping import Clipper, output, parts
+from leakscope.training.clipping import Clipper, output, parts, transformer
 
 SHAPES = {
     "lstm": Architecture("lstm", 2, 6, 8),
@@ -70,13 +70,20 @@ def compare(network, texts, where, method, weighting="mean", seed=0, **options):
     sweeps=st.sampled_from([0, 5, 60, 10**9]),
     rows=st.sampled_from([3, 512]),
     memory=st.sampled_from([0, 20_000, 2**29]),
+    narrow=st.sampled_from([0, 1024]),
+    short=st.sampled_from([0, 5, 64]),
+    aligned=st.sampled_from([1, 16]),
     seed=st.integers(0, 10_000),
 )
 def test_the_sum_is_that_of_a_plain_loop(
-    kind, method, users, most, where, weighting, sweeps, rows, memory, seed
+    kind, method, users, most, where, weighting, sweeps, rows, memory, narrow, short, aligned, seed
 ):
-    # Gram matrices always, never or for some; one group of users or several.
+    # Gram matrices always, never or for some; one group of users or several; layers that are
+    # narrow or wide, texts that are short or long, vocabularies that fit or not.
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parts, "NARROW", narrow)
+        patch.setattr(transformer, "SHORT", short)
+        patch.setattr(output, "ALIGNED", aligned)
         patch.setattr(parts, "SWEEPS", sweeps)
         patch.setattr(output, "ROWS", rows)
         compare(
