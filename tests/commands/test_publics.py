@@ -25,7 +25,7 @@ from leakscope.models.storage import load_config, users_digest
 from leakscope.records.documents import Documents
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.run import open_run
-from leakscope.training import loop
+from leakscope.training import loop, material
 from leakscope.training.settings import TrainSettings
 from small_models import repeated_by, sharp_model
 
@@ -94,12 +94,12 @@ def test_the_left_out_users_words_never_reach_the_training(tmp_path, monkeypatch
     kept = [documents.words_of(i) for i in range(10) if documents.users[i] not in left_out]
     seen = []
 
-    class Spy(loop.TrainingText):
+    class Spy(material.TrainingText):
         def __init__(self, entries, *rest):
             seen.append(entries)
             super().__init__(entries, *rest)
 
-    monkeypatch.setattr(loop, "TrainingText", Spy)
+    monkeypatch.setattr(material, "TrainingText", Spy)
     loop.train(corpus, tmp_path / "model", TINY, without_users=left_out)
     assert seen[0].tolist() == np.concatenate(kept).tolist()
     config = load_config(tmp_path / "model")

@@ -176,7 +176,16 @@ def test_what_was_paid_for_is_kept_when_another_request_fails(plain, connect):
         assert len(served.asked) == 3 == len(client.answers)
 
 
-def test_an_interruption_waits_for_nothing(plain, connect, monkeypatch):
+@pytest.fixture
+def interruptible():
+    """Processes in the background of a shell ignore interruptions."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_an_interruption_waits_for_nothing(plain, connect):
     served = plain.served(seconds=5.0)
     with serving(served) as url:
         client = connect(url, concurrency=2)
