@@ -328,3 +328,12 @@ def test_private_trainings_that_cannot_be(fails, make_corpus, tmp_path, argument
     corpus = make_corpus([("ann", "the cat sat on the mat"), ("bob", "the dog sat")])
     assert says in fails("train", corpus.path, "--out", tmp_path / "m", *arguments)
     assert not (tmp_path / "m" / "config.json").exists()
+
+
+@pytest.mark.parametrize("option", ["--warm-start", "--vocabulary-from"])
+def test_a_training_from_what_is_no_model(fails, make_corpus, tmp_path, option):
+    corpus = make_corpus([("ann", "the cat sat on the mat"), ("bob", "the dog sat")])
+    for given in (tmp_path / "nowhere", corpus.path):
+        said = fails("train", corpus.path, "--out", tmp_path / "m", option, given)
+        assert f"{given} is not a model" in said
+    assert not (tmp_path / "m").exists()

@@ -12,7 +12,13 @@ from leakscope.corpus.split import VALIDATION
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
 from leakscope.models.evaluate import evaluate
-from leakscope.models.storage import ModelConfig, save_model, users_digest, words_of
+from leakscope.models.storage import (
+    ModelConfig,
+    load_config,
+    save_model,
+    users_digest,
+    words_of,
+)
 from leakscope.records.artifacts import (
     already,
     digest_of,
@@ -73,7 +79,10 @@ def train(
     An interrupted training is resumed by the same call, to the same weights bit for bit; a private
     one to weights as private as what it has spent.
     """
-    started_from = None if warm_start is None else digest_of_file(warm_start / "model.safetensors")
+    started_from = None
+    if warm_start is not None:
+        load_config(warm_start)  # says so if it is no model
+        started_from = digest_of_file(warm_start / "model.safetensors")
     parts = (
         {
             "settings": settings.record(),
