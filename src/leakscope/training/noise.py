@@ -13,7 +13,6 @@ source protects against attacks on floating-point arithmetic (Mironov, 2012).
 import math
 import ssl
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Protocol
 
@@ -24,9 +23,11 @@ from torch import Tensor
 
 from leakscope.records.documents import LongArray
 from leakscope.records.errors import LeakscopeError
+from leakscope.training.threads import Run, in_threads, in_turn
 from leakscope.training.ziggurat import Words, add_normals
 
-CHUNK = 2**16  # values drawn at a time, so that they stay in the processor's cache
+CHUNK = 2**17  # values drawn at a time; fewer, and the threads wait for each other
+Values = npt.NDArray[np.floating]
 _OWN = (torch.float32, torch.float64)  # what noise is added to in place
 
 
@@ -53,7 +54,7 @@ class SystemNoise:
     def add_(self, tensors: Iterable[Tensor], deviation: float, step: int) -> None:
         """See `NoiseSource`; the step's number is not used."""
         check_deviation(deviation)
-        _add(tensors, deviation, system_words, torch.get_num_threads())
+        _add(tensors, deviation, system_words, in_threads)
 
 
 class InsecureNoise:
@@ -69,7 +70,7 @@ class InsecureNoise:
         check_deviation(deviation)
         key = np.random.SeedSequence([self._seed, step], spawn_key=(1,))
         generator = np.random.Philox(key)
-        _add(tensors, deviation, lambda count: generator.random_raw(count).view(np.int64), 1)
+        _add(tensors, deviation, lambda count: generator.random_raw(count).view(np.int64), in_turn)
 
 
 def noise_source(insecure_seed: int | None) -> NoiseSource:
@@ -88,9 +89,9 @@ def check_deviation(deviation: float) -> None:
         raise LeakscopeError("The noise's standard deviation must be positive and finite.")
 
 
-def _add(tensors: Iterable[Tensor], deviation: float, words: Words, threads: int) -> None:
+def _add(tensors: Iterable[Tensor], deviation: float, words: Words, run: Run[Values]) -> None:
     add = partial(add_normals, deviation=deviation, words=words)
-    pieces: list[npt.NDArray[np.floating]] = []
+    pieces: list[Values] = []
     for tensor in tensors:
         if tensor.is_cpu and tensor.is_contiguous() and tensor.dtype in _OWN:
             values = tensor.detach().view(-1).numpy()
@@ -100,5 +101,4 @@ def _add(tensors: Iterable[Tensor], deviation: float, words: Words, threads: int
             add(noise)
             given = torch.from_numpy(noise).view(tensor.shape)
             tensor.detach().add_(given.to(device=tensor.device, dtype=tensor.dtype))
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(add, pieces))
+    run(add, pieces)
