@@ -10,7 +10,7 @@ from plain_loop import assert_same, batch_of, between, clipped_sum, user_losses
 from leakscope.models.architecture import Architecture
 from leakscope.models.networks import make_network
 from leakscope.records.errors import LeakscopeError
-from leakscope.training.clipping import Clipper, output, parts, transformer
+from leakscope.training.clipping import Clipper, grams, output, transformer
 
 SHAPES = {
     "lstm": Architecture("lstm", 2, 6, 8),
@@ -71,20 +71,26 @@ def compare(network, texts, where, method, weighting="mean", seed=0, **options):
     rows=st.sampled_from([3, 512]),
     memory=st.sampled_from([0, 20_000, 2**29]),
     narrow=st.sampled_from([0, 1024]),
+    kinds=st.sampled_from([grams.KINDS, set()]),
+    piece=st.sampled_from([100, grams.PIECE]),
     short=st.sampled_from([0, 5, 64]),
     aligned=st.sampled_from([1, 16]),
     seed=st.integers(0, 10_000),
 )
 def test_the_sum_is_that_of_a_plain_loop(
-    kind, method, users, most, where, weighting, sweeps, rows, memory, narrow, short, aligned, seed
-):
-    # Gram matrices always, never or for some; one group of users or several; layers that are
-    # narrow or wide, texts that are short or long, vocabularies that fit or not.
+    kind, method, users, most, where, weighting, sweeps, rows, memory, narrow, kinds, piece,
+    short, aligned, seed
+):  # fmt: skip
+    # Gram matrices always, never or for some, by the kernel, on one thread or several, or by
+    # batches; one group of users or several; layers that are narrow or wide, texts that are short
+    # or long, vocabularies that fit or not.
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parts, "NARROW", narrow)
+        patch.setattr(grams, "NARROW", narrow)
+        patch.setattr(grams, "KINDS", kinds)
+        patch.setattr(grams, "PIECE", piece)
         patch.setattr(transformer, "SHORT", short)
         patch.setattr(output, "ALIGNED", aligned)
-        patch.setattr(parts, "SWEEPS", sweeps)
+        patch.setattr(grams, "SWEEPS", sweeps)
         patch.setattr(output, "ROWS", rows)
         compare(
             drawn_network(kind, seed),
@@ -101,7 +107,7 @@ def test_the_sum_is_that_of_a_plain_loop(
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("kind", ["lstm", "gru", "transformer"])
 def test_a_user_with_a_hundred_documents_beside_one_with_one(kind, method, sweeps, monkeypatch):
-    monkeypatch.setattr(parts, "SWEEPS", sweeps)
+    monkeypatch.setattr(grams, "SWEEPS", sweeps)
     hundred = [document for (document,) in drawn_texts(100, 1, 4)]
     texts = [*drawn_texts(2, 1, 3), hundred, *drawn_texts(1, 1, 5)]
     for where in ("below", "amid", "above"):
@@ -146,7 +152,7 @@ def test_no_user_adds_more_than_the_clip(kind, method):
 @pytest.mark.parametrize("method", METHODS)
 def test_norms_of_many_float32_keep_their_digits(method, sweeps, monkeypatch):
     # 800,000 weights: summed one by one in float32, norms would be off by 1e-4.
-    monkeypatch.setattr(parts, "SWEEPS", sweeps)
+    monkeypatch.setattr(grams, "SWEEPS", sweeps)
     entries = 8000
     network = make_network(
         Architecture("gru", 1, 20, 100), entries, torch.Generator().manual_seed(0)

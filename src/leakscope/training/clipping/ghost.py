@@ -14,9 +14,10 @@ from torch import Tensor
 from leakscope.models.networks import Network, Recurrent, Transformer
 from leakscope.records.errors import LeakscopeError
 from leakscope.training.clipping.factors import Weighting, factors_of, shares_of
+from leakscope.training.clipping.grams import prefers_own
 from leakscope.training.clipping.layout import Layout
 from leakscope.training.clipping.output import ROWS, Output, Workspace
-from leakscope.training.clipping.parts import Part, prefers_own
+from leakscope.training.clipping.parts import Part, squared_norms
 from leakscope.training.clipping.recurrent import RecurrentBody
 from leakscope.training.clipping.text import UserText
 from leakscope.training.clipping.transformer import TransformerBody
@@ -38,7 +39,7 @@ def add_ghost(
     body = _body(network, text, layout)
     output = Output(network.output, body.hidden, text.labels, layout, space)
     parts: list[Part] = [output, *body.backward(output.to_hidden)]
-    squared = torch.stack([part.squared_norms() for part in parts]).sum(0)
+    squared = squared_norms(parts).sum(0)
     norms, factors = factors_of(squared, shares_of(text.words, weighting), clip)
     for part in parts:
         part.add(factors)

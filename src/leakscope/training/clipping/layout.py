@@ -54,6 +54,7 @@ class Layout:
         """`lengths`: rows of each user, ascending, none of them 0; `device`: where they are."""
         self.lengths, self._device = lengths, device
         self.users, self.rows = len(lengths), int(lengths.sum())
+        self._bands: dict[int, list[Band]] = {}
 
     @cached_property
     def runs(self) -> list[Run]:
@@ -67,13 +68,19 @@ class Layout:
             row = stop
         return found
 
-    @cached_property
-    def bands(self) -> list[Band]:
-        """The users in bands: for narrow rows a few larger products cost less than one for each
-        length, although there is more to multiply.
+    def bands(self, users: int) -> list[Band]:
+        """The first `users` users, who are whole runs, in bands: for narrow rows a few larger
+        products cost less than one for each length, although there is more to multiply.
         """
+        if users not in self._bands:
+            self._bands[users] = self._make_bands(users)
+        return self._bands[users]
+
+    def _make_bands(self, users: int) -> list[Band]:
         found: list[list[Run]] = []
         for run in self.runs:
+            if run.users.start >= users:
+                break
             if found and run.length <= SLACK * found[-1][0].length:
                 found[-1].append(run)
             else:

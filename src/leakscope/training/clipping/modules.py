@@ -22,7 +22,12 @@ from leakscope.training.clipping.factors import (
     factors_of,
 )
 from leakscope.training.clipping.layout import Layout
-from leakscope.training.clipping.parts import WeightPart, gradient_of, squared_norm
+from leakscope.training.clipping.parts import (
+    WeightPart,
+    gradient_of,
+    squared_norm,
+    squared_norms,
+)
 from leakscope.training.clipping.recording import UnknownLayerError, recorded, trained_layers
 
 LossOf = Callable[[nn.Module, Any], Tensor]
@@ -159,7 +164,7 @@ class ModuleClipper:
             losses = self._loss_of(self._network, _rows(batch, np.concatenate(index)))
             parts = recording.parts(losses.sum(), layout)
         with torch.no_grad():
-            by_part = torch.stack([part.squared_norms().cpu() for part in parts])
+            by_part = squared_norms(parts).cpu()
             norms, factors = factors_of(by_part.sum(0), shares, self._clip)
             if not self._checked:
                 self._check(batch, index[0], parts, by_part[:, 0])

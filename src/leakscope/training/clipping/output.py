@@ -4,9 +4,11 @@ vocabulary. They are made once, in memory that is kept from step to step.
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
 
+from leakscope.training.clipping.grams import Gram, few_words
 from leakscope.training.clipping.layout import Layout
-from leakscope.training.clipping.parts import gradient_of, prefers_own, squares, summed_upwards
+from leakscope.training.clipping.parts import gradient_of, squares
 
 ROWS = 512
 """Rows at a time where the errors need not be kept; measured in docs/experiments.md."""
@@ -30,20 +32,16 @@ class Workspace:
         return kept[:size].view(shape)
 
 
-def errors_of(logits: Tensor, labels: Tensor, errors: Tensor) -> Tensor:
-    """The losses [m] of logits [m, v]; `errors` [m, v] become the logits' errors: probabilities,
-    less one at the label.
+def to_errors(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+    """Turn logits [m, v] into their errors, in place: probabilities, less one at the label. The
+    losses [m], and which rows' labels were so improbable that their losses have lost digits.
     """
-    torch.softmax(logits, 1, out=errors)  # one sweep, where its steps by themselves are five
+    torch.softmax(logits, 1, out=logits)  # one sweep, where its steps by themselves are five
     label = labels[:, None]
-    own = errors.gather(1, label)
-    errors.scatter_add_(1, label, torch.full_like(own, -1.0))
-    losses = -own.flatten().log()
-    # A probability this small has lost digits, or is 0.
-    lost = torch.nonzero(own.flatten() < 1e6 * torch.finfo(own.dtype).tiny).flatten()
-    rows = logits[lost]
-    losses[lost] = rows.logsumexp(1) - rows.gather(1, label[lost]).flatten()
-    return losses
+    own = logits.gather(1, label)
+    logits.scatter_add_(1, label, torch.full_like(own, -1.0))
+    lost = own.flatten() < 1e6 * torch.finfo(own.dtype).tiny
+    return -own.flatten().log(), torch.nonzero(lost).flatten()
 
 
 class Output:
@@ -57,11 +55,10 @@ class Output:
         shape = outer.shape[1], outer.shape[0]
         # As in `Products`; but errors are kept only where Gram matrices are taken, and a user's
         # own gradient is summed up over a few rows at a time.
-        self._gram = [run for run in layout.runs if not prefers_own(run.length, *shape)]
-        self._few = self._gram[-1].users.stop if self._gram else 0
-        rows = self._gram[-1].rows.stop if self._gram else 0
-        many = layout.users - self._few
+        few = few_words(layout.lengths, *shape)
+        rows, many = int(layout.lengths[:few].sum()), layout.users - few
         self._errors = space.take("errors", hidden, rows, shape[1])
+        self.gram = Gram(hidden, self._errors, layout, few, 1)
         self._own = space.take("own", hidden, many, shape[1], shape[0])
         self._sums = space.take("sums", hidden, many, shape[1])
         self.to_hidden = torch.empty_like(hidden)
@@ -69,19 +66,19 @@ class Output:
         losses = hidden.new_empty(len(hidden))
 
         def pass_over(here: slice, errors: Tensor) -> None:
-            logits = space.take("logits", hidden, len(errors), shape[1])
-            torch.addmm(bias, hidden[here], outer.T, out=logits)
-            losses[here] = errors_of(logits, labels[here], errors)
+            torch.addmm(bias, hidden[here], outer.T, out=errors)
+            losses[here], lost = to_errors(errors, labels[here])
+            torch.mm(errors, outer, out=self.to_hidden[here])
+            if len(lost):
+                logits = torch.addmm(bias, hidden[here][lost], outer.T)
+                losses[here][lost] = cross_entropy(logits, labels[here][lost], reduction="none")
 
-        for here in _stretches(0, rows):
-            pass_over(here, self._errors[here])
-        torch.mm(self._errors, outer, out=self.to_hidden[:rows])
-        for user, length in enumerate(layout.lengths[self._few :].tolist()):
+        pass_over(slice(0, rows), self._errors)
+        for user, length in enumerate(layout.lengths[few:].tolist()):
             own, sums = self._own[user].zero_(), self._sums[user].zero_()
             for here in _stretches(rows, rows + length):
                 errors = space.take("passing", hidden, here.stop - here.start, shape[1])
                 pass_over(here, errors)
-                torch.mm(errors, outer, out=self.to_hidden[here])
                 own.addmm_(errors.T, hidden[here])
                 sums += errors.sum(0)
             rows += length
@@ -91,12 +88,7 @@ class Output:
 
     def squared_norms(self) -> Tensor:
         """See `Part`."""
-        found = []
-        for run in self._gram:
-            inputs, errors = run.of(self._hidden), run.of(self._errors)
-            alike = torch.bmm(inputs, inputs.transpose(1, 2)).add_(1)
-            alike *= torch.bmm(errors, errors.transpose(1, 2))
-            found.append(summed_upwards(alike))
+        found = [self._hidden.new_zeros(self.gram.users, dtype=torch.float64)]
         if len(self._own):
             found.append(squares(self._own) + squares(self._sums))
         return torch.cat(found)
@@ -111,7 +103,7 @@ class Output:
             weight.addmm_(errors.T, self._hidden[:rows] * scale[:, None])
             bias.addmv_(errors.T, scale)
         if len(self._own):
-            scale, own = factors[self._few :], self._own[:, : len(bias)]
+            scale, own = factors[self.gram.users :], self._own[:, : len(bias)]
             weight.view(-1).addmv_(own.flatten(1).T, scale)
             bias.addmv_(self._sums[:, : len(bias)].T, scale)
 

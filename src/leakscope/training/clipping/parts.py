@@ -1,11 +1,8 @@
 """What each layer gives to a user's gradient: its share of every user's squared norm, and the sum
 of the users' gradients, each times a factor, added to the weights' gradients.
 
-The gradient of a linear layer is a sum of outer products, errors times inputs, over a user's
-words. Its squared norm is the sum of the products of two Gram matrices (Goodfellow 2015; Li et
-al. 2021, 4), over all words of all the user's documents: words of different documents have
-products too. With many words it is cheaper to make the user's gradient itself, which then
-serves for the sum as well (Bu et al. 2022).
+A linear layer's share comes from Gram matrices (see `grams`). With many words it is cheaper to make
+the user's gradient itself, which then serves for the sum as well (Bu et al. 2022).
 """
 
 from collections.abc import Sequence
@@ -15,22 +12,20 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag
 
-from leakscope.training.clipping.layout import Band, Layout, Run
-
-ROUNDING = 8
-"""Rounding errors of a sum of products, in units of its precision, at most; seen: 1."""
-SWEEPS = 60
-"""Multiplications that cost as much as one number written and read twice; docs/experiments.md."""
-
-NARROW = 1024
-"""Columns of rows that are rather copied than multiplied in more, smaller products."""
+from leakscope.training.clipping.grams import Gram, few_words, norms_by_grams
+from leakscope.training.clipping.layout import Layout
 
 
 class Part(Protocol):
     """A layer's part in the gradients of k users."""
 
+    @property
+    def gram(self) -> Gram | None:
+        """What Gram matrices tell of the norms."""
+        ...
+
     def squared_norms(self) -> Tensor:
-        """[k] float64."""
+        """[k] float64, without what `gram` tells: 0 for its users."""
         ...
 
     def add(self, factors: Tensor) -> None:
@@ -47,16 +42,22 @@ class WeightPart(Part, Protocol):
         ...
 
 
+def squared_norms(parts: Sequence[Part]) -> Tensor:
+    """[parts, k] float64, the squared norms of each part of every user's gradient."""
+    found = torch.stack([part.squared_norms() for part in parts])
+    having = [(row, part.gram) for row, part in zip(found, parts, strict=True) if part.gram]
+    for (row, gram), norms in zip(
+        having, norms_by_grams([gram for _, gram in having]), strict=True
+    ):
+        row[: gram.users] = norms
+    return found
+
+
 def gradient_of(weight: Tensor) -> Tensor:
     """The tensor that sums of gradients are added to."""
     if weight.grad is None:
         weight.grad = torch.zeros_like(weight)
     return weight.grad
-
-
-def prefers_own(length: int, inputs: int, outputs: int) -> bool:
-    """Whether a user's gradient [outputs, inputs] itself is cheaper than two Gram matrices."""
-    return length * length * (inputs + outputs) > SWEEPS * inputs * outputs
 
 
 def squares(rows: Tensor) -> Tensor:
@@ -70,20 +71,6 @@ def squares(rows: Tensor) -> Tensor:
 def squared_norm(gradients: Sequence[Tensor]) -> Tensor:
     """[1] the squared norm of all of a gradient's tensors together, float64."""
     return torch.stack([squares(each[None]).cpu() for each in gradients]).sum(0)
-
-
-def upwards(squared: Tensor, sizes: Tensor, kind: torch.dtype) -> Tensor:
-    """Squared norms [u], made of products in `kind`, rounded upwards: a norm that is too small
-    would let a user through the clip. `sizes` [u]: what the norm would be if nothing cancelled.
-    """
-    slack = ROUNDING * torch.finfo(kind).eps
-    return squared.clamp(min=0) + slack * sizes.double() ** 2
-
-
-def summed_upwards(alike: Tensor) -> Tensor:
-    """[u] the sums of `alike` [u, i, i], products of two Gram matrices, as squared norms."""
-    sizes = alike.diagonal(dim1=1, dim2=2).clamp(min=0).sqrt().sum(1)
-    return upwards(alike.sum((1, 2), dtype=torch.float64), sizes, alike.dtype)
 
 
 def sum_by_user(rows: Tensor, layout: Layout) -> Tensor:
@@ -107,26 +94,14 @@ class Products:
     ) -> None:
         self._inputs, self._errors, self._layout = inputs, errors, layout
         self._weights, self._biases = weights, biases
-        shape = inputs.shape[1], errors.shape[1]
-        # Users with less text come first: those whose Gram matrices are taken, then the others.
-        groups: Sequence[Band | Run] = layout.bands if max(shape) <= NARROW else layout.runs
-        self._gram: list[Band | Run] = [
-            each for each in groups if not prefers_own(each.length, *shape)
-        ]
-        self._stop = self._gram[-1].rows.stop if self._gram else 0
-        self._rest = [run for run in layout.runs if run.rows.start >= self._stop]
+        few = few_words(layout.lengths, inputs.shape[1], errors.shape[1])
+        self.gram = Gram(inputs, errors, layout, few, len(biases))
+        self._rest = [run for run in layout.runs if run.users.start >= self.gram.users]
         self._kept: list[tuple[Tensor, Tensor]] = []
 
     def squared_norms(self) -> Tensor:
         """See `Part`."""
-        found = []
-        for each in self._gram:
-            inputs, errors = each.of(self._inputs), each.of(self._errors)
-            alike = torch.bmm(inputs, inputs.transpose(1, 2)).add_(len(self._biases))
-            alike *= torch.bmm(errors, errors.transpose(1, 2))
-            if isinstance(each, Band):
-                alike.masked_fill_(each.surplus, 0)
-            found.append(summed_upwards(alike))
+        found = [self._errors.new_zeros(self.gram.users, dtype=torch.float64)]
         for run in self._rest:
             inputs, errors = run.of(self._inputs), run.of(self._errors)
             own, sums = torch.bmm(errors.transpose(1, 2), inputs), errors.sum(1)
@@ -137,8 +112,8 @@ class Products:
     def add(self, factors: Tensor) -> None:
         """See `Part`."""
         factors = factors.to(self._errors.dtype)
-        if self._gram:
-            rows = slice(0, self._stop)
+        if self.gram.users:
+            rows = slice(0, self.gram.rows)
             scale, inputs = factors[self._layout.owners[rows]], self._inputs[rows]
             errors = self._errors[rows]
             if inputs.shape[1] < errors.shape[1]:
@@ -169,6 +144,8 @@ class Products:
 class Lookup:
     """An embedding: row tokens[i] of the weight got errors[i]. Only rows that a user has count."""
 
+    gram = None
+
     def __init__(self, tokens: Tensor, errors: Tensor, layout: Layout, weight: Tensor) -> None:
         self._tokens, self._errors, self._layout = tokens, errors, layout
         self.weight = weight
@@ -194,6 +171,8 @@ class Lookup:
 
 class Vectors:
     """A weight [w] that multiplies each row or is added to it: its gradient is a sum of rows."""
+
+    gram = None
 
     def __init__(self, uses: Sequence[tuple[Tensor, Layout]], weight: Tensor) -> None:
         """`uses`: rows [m, w] of each use of the weight, with their layouts."""

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from leakscope.training.clipping.grams import upwards
 from leakscope.training.clipping.layout import Layout, Run
-from leakscope.training.clipping.parts import Lookup, Products, WeightPart, gradient_of, upwards
+from leakscope.training.clipping.parts import Lookup, Products, WeightPart, gradient_of
 
 Use = tuple[Tensor, Tensor, Layout]
 """A linear use: inputs [m, a], errors [m, b]; a lookup: tokens [m], errors [m, a]. Each with its
@@ -18,6 +19,8 @@ own layout, of the same users.
 
 class Tied:
     """A weight [b, a] in linear layers and in embeddings."""
+
+    gram = None
 
     def __init__(self, linear: Sequence[Use], lookups: Sequence[Use], weight: Tensor) -> None:
         self._linear, self._lookups, self.weight = linear, lookups, weight
