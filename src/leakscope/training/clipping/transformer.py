@@ -10,12 +10,14 @@ from torch import Tensor, nn
 from torch.nn.functional import gelu, layer_norm, scaled_dot_product_attention
 
 from leakscope.models.networks import Block, Transformer
+from leakscope.training.clipping.attention import ShortAttention
+from leakscope.training.clipping.kernels import KINDS
 from leakscope.training.clipping.layout import Layout
 from leakscope.training.clipping.parts import Lookup, Part, Products, Vectors
 from leakscope.training.clipping.text import UserText
 
-SHORT = 64
-"""Words up to which attention by whole matrices is faster than in blocks; docs/experiments.md."""
+SHORT = 48
+"""Words up to which attention without padding is faster; docs/experiments.md."""
 
 
 class TransformerBody:
@@ -41,18 +43,23 @@ class TransformerBody:
 
     def _block(self, block: Block, x: Tensor) -> Tensor:
         """`Block.forward` over words instead of padded rows."""
-        n, t = self._padded
-        width = x.shape[1]
         qkv = self._linear(block.qkv, self._norm(block.norm_attention, x))
-        if self._words is not None:
-            qkv = _Pad.apply(qkv, self._words, n * t)  # type: ignore[no-untyped-call]
-        heads = qkv.view(n, t, 3, block.heads, width // block.heads)
-        mixed = _attention(heads.permute(2, 0, 3, 1, 4)).transpose(1, 2).reshape(n * t, width)
-        if self._words is not None:
-            mixed = mixed[self._words]
-        x = x + self._linear(block.projection, mixed)
+        x = x + self._linear(block.projection, self._attention(qkv, block.heads))
         up = self._linear(block.up, self._norm(block.norm_forward, x))
         return x + self._linear(block.down, gelu(up))
+
+    def _attention(self, qkv: Tensor, heads: int) -> Tensor:
+        """Queries, keys and values [m, 3w] to what the words attend to [m, w]."""
+        if qkv.is_cpu and qkv.dtype in KINDS and self._padded[1] <= SHORT:
+            mixed: Tensor = ShortAttention.apply(qkv, self._text.sizes, heads)  # type: ignore[no-untyped-call]
+            return mixed
+        (n, t), width = self._padded, qkv.shape[1] // 3
+        if self._words is not None:
+            qkv = _Pad.apply(qkv, self._words, n * t)  # type: ignore[no-untyped-call]
+        query, key, value = qkv.view(n, t, 3, heads, width // heads).permute(2, 0, 3, 1, 4)
+        mixed = scaled_dot_product_attention(query, key, value, is_causal=True)
+        mixed = mixed.transpose(1, 2).reshape(n * t, width)
+        return mixed if self._words is None else mixed[self._words]
 
     def _linear(self, layer: nn.Linear, x: Tensor) -> Tensor:
         y = torch.addmm(layer.bias.detach(), x, layer.weight.detach().T)
@@ -61,7 +68,7 @@ class TransformerBody:
 
     def _norm(self, layer: nn.LayerNorm, x: Tensor) -> Tensor:
         even = layer_norm(x, layer.normalized_shape, eps=layer.eps)
-        y = even * layer.weight.detach() + layer.bias.detach()
+        y = torch.addcmul(layer.bias.detach(), even, layer.weight.detach())
         self._taps.append((layer, even.detach(), y))
         return y
 
@@ -82,18 +89,6 @@ class TransformerBody:
             Lookup(self._text.tokens, embedded, self._layout, tokens),
             Lookup(self._place, embedded, self._layout, places),
         ]
-
-
-def _attention(heads: Tensor) -> Tensor:
-    """Causal attention [n, heads, t, w] of queries, keys and values [3, n, heads, t, w]."""
-    _, n, count, t, width = heads.shape
-    if t > SHORT:
-        query, key, value = heads
-        return scaled_dot_product_attention(query, key, value, is_causal=True)
-    query, key, value = heads.reshape(3, n * count, t, width)
-    later = query.new_full((t, t), -torch.inf).triu(1)
-    alike = torch.baddbmm(later, query, key.transpose(1, 2), alpha=width**-0.5)
-    return torch.bmm(alike.softmax(2), value).view(n, count, t, width)
 
 
 class _Pad(torch.autograd.Function):
