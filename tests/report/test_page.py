@@ -123,6 +123,9 @@ def test_no_unique_sequences_is_a_finding_not_a_failure(make_run):
     text = write_page(make_run(rows=rows, users=[], users_with_unique=0)).read_text()
     assert "finds no sequence" in text and "no unique sequences to draw" in text
     assert "<svg" not in text
+    assert 'class="card nothing" data-metric="unique_sequences"' in text
+    leaking = write_page(make_run()).read_text()
+    assert 'class="card" data-metric="unique_sequences"' in leaking
 
 
 def test_an_empty_run_has_a_page(make_run):

@@ -33,8 +33,29 @@ def test_as_many_threads_as_torch_has(threads):
         together.wait(10)  # until each thread has a piece
         seen.add(threading.get_ident())
 
-    in_threads(work, range(threads))
+    in_threads(work, list(range(threads)))
     assert len(seen) == threads
+
+
+@pytest.mark.parametrize("kind", [ValueError, KeyboardInterrupt])
+def test_after_an_error_no_further_piece_is_begun(threads, kind):
+    begun = []
+
+    def work(piece):
+        begun.append(piece)
+        time.sleep(0.005)
+        if piece == 3:
+            raise kind
+
+    with pytest.raises(kind):
+        in_threads(work, list(range(1000)))
+    assert len(begun) < 4 + 3 * threads
+
+
+def test_pieces_may_have_pieces(threads):
+    done = []
+    in_threads(lambda piece: in_threads(done.append, [piece] * 3), list(range(9)))
+    assert sorted(done) == sorted(list(range(9)) * 3)
 
 
 def test_an_error_is_raised_after_all_have_stopped(threads):
@@ -52,7 +73,7 @@ def test_an_error_is_raised_after_all_have_stopped(threads):
     assert not working
 
 
-def test_a_forked_process_has_threads_of_its_own():
+def test_a_forked_process_has_threads_of_its_own(threads):
     in_threads(lambda piece: None, list(range(4)))
     child = multiprocessing.get_context("fork").Process(
         target=in_threads, args=(lambda piece: None, list(range(4)))

@@ -5,9 +5,9 @@ Unlike the published pseudo-code, a run that reaches the end of its document is 
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 
+from leakscope.engine.compiled import compiled
 from leakscope.records.documents import (
     BoolArray,
     Documents,
@@ -87,7 +87,7 @@ def collect(documents: Documents, scores: Scores, top_k: int) -> Occurrences:
     )
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def find_copied(ids, offsets, first, lengths):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
     """[o] whether the `lengths[i]` words from `first[i]` on stand earlier in their document,
     wholly before `first[i]`. Runs must be in order. Earlier places are found by following, from

@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 
-import numba
 import numpy as np
 
+from leakscope.engine.compiled import compiled
 from leakscope.leakage.trie import Trie, slot_of
 from leakscope.records.documents import Documents, IntArray, LongArray
 
@@ -75,7 +75,7 @@ def count(trie: Trie, parts: Iterable[Iterable[Documents]], threads: int = 1) ->
     return found[0]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def _walk(ids, offsets, owners, roots, keys, children, total, users, last):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     mask = len(keys) - 1
     for document in range(len(owners)):

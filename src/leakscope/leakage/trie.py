@@ -7,9 +7,9 @@ an array by word; all others are an open-addressing table keyed by (node, word).
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 
+from leakscope.engine.compiled import compiled
 from leakscope.records.documents import IntArray, LongArray
 
 _EMPTY = np.int64(-1)
@@ -78,14 +78,14 @@ class Trie:
             self.keys, self.children = keys, children
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def slot_of(key, mask):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
     """Where the search for `key` begins: a multiplicative hash, its high bits mixed down."""
     mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
     return np.int64((mixed ^ (mixed >> np.uint64(29))) & np.uint64(mask))
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def _insert(ids, offsets, roots, keys, children, parents, words, nodes):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     ends = np.zeros(len(offsets) - 1, np.int32)
     mask = len(keys) - 1
@@ -116,7 +116,7 @@ def _insert(ids, offsets, roots, keys, children, parents, words, nodes):  # type
     return ends, nodes
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def _rehash(keys, children, new_keys, new_children):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     mask = len(new_keys) - 1
     for i in range(len(keys)):
@@ -128,7 +128,7 @@ def _rehash(keys, children, new_keys, new_children):  # type: ignore[no-untyped-
             new_children[slot] = children[i]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def _spell(nodes, parents, words):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     offsets = np.zeros(len(nodes) + 1, np.int64)
     for i in range(len(nodes)):

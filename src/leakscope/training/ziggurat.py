@@ -11,10 +11,10 @@ more words: for a height, or for the tail, which has no end.
 import math
 from collections.abc import Callable
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from leakscope.engine.compiled import compiled
 from leakscope.records.documents import LongArray
 
 LAYERS = 256
@@ -83,7 +83,7 @@ def add_normals(values: npt.NDArray[np.floating], deviation: float, words: Words
         )
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def _add_sure(values, deviation, words, sure, scale):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Add those that need one word: where the others are. Without a branch, since a processor
     that guesses one wrongly loses the time of several values.
@@ -101,13 +101,13 @@ def _add_sure(values, deviation, words, sure, scale):  # type: ignore[no-untyped
     return others[:found].copy()
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _uniform(word):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """In (0, 1), from 53 bits of a word."""
     return ((word >> 11) + 2.0**52) * 2.0**-53 + 2.0**-54
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def _add_others(values, deviation, words, others, more, done, word, sure, scale, curve):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Go on at the value others[done], which is at `word` unless that is 0, until all are made or
     `more` words are used up: where to go on. What was drawn for a value so far is in its word, so

@@ -145,7 +145,7 @@ def test_no_user_adds_more_than_the_clip(kind, method):
         batch, users = batch_of([documents], range(len(documents)))
         Clipper(network, 0.01, method=method).write(batch, users, 1)
         length = torch.cat([weight.grad.flatten().double() for weight in network.parameters()])
-        assert float(length.norm()) == pytest.approx(0.01, rel=1e-5), user
+        assert 0.01 * (1 - 5e-5) < float(length.norm()) < 0.01 * (1 + 2e-6), user
 
 
 @pytest.mark.parametrize("sweeps", [0, 10**9])
@@ -162,7 +162,7 @@ def test_norms_of_many_float32_keep_their_digits(method, sweeps, monkeypatch):
     single = Clipper(network, 1.0, method=method).write(batch, users, 1)
     double = Clipper(network.double(), 1.0, method=method).write(batch, users, 1)
     # Gram matrices are rounded upwards, by more than they are off.
-    upward = 5e-5 if method != "microbatch" else 0.0
+    upward = 1e-3 if method != "microbatch" else 0.0
     ratio = float(single.norms) / float(double.norms)
     assert 1 - 3e-6 < ratio < 1 + 3e-6 + upward
 

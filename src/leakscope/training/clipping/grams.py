@@ -6,33 +6,29 @@ al. 2021, 4), over all words of all the user's documents: words of different doc
 products too.
 
 A user has some twenty words, and a matrix that small is not what BLAS is made for. Here one
-kernel makes both halves that differ of both matrices and sums their products, from the rows
-where they lie. On other devices, users of about equal length share a batched product.
+kernel makes one half of each matrix, since they are symmetric, and sums the products, from the
+rows where they lie. On other devices, users of about equal length share a batched product.
 """
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
-import numba
 import numpy as np
 import torch
 from torch import Tensor
 
 from leakscope.records.documents import LongArray
-from leakscope.training.clipping.kernels import KINDS, LOOSE, dot
+from leakscope.training.clipping.kernels import KINDS, TILE, sum_products
 from leakscope.training.clipping.layout import Band, Layout, Run
 from leakscope.training.threads import in_threads, in_turn
 
 SWEEPS = 60
 """Multiplications that cost as much as one number written and read twice; docs/experiments.md."""
-ROUNDING = 8
-"""Rounding errors of a sum of products, in units of its precision, at most. Seen: 6 by the kernel,
-on rows of one number, whose roundings are all alike; and 5 by BLAS, on other rows.
+SEEN = 8
+"""Rounding errors of BLAS, in units of the numbers' precision: 5.4 at most on random, positive and
+softmax-like rows; on rows of one number, whose roundings are all alike, more; docs/experiments.md.
 """
-TILE = 256
-"""Products that the kernel sums in the numbers' own type; their sums are summed in float64."""
 NARROW = 1024
 """Columns of rows that are rather copied than multiplied in more, smaller products."""
 PIECE = 2**25
@@ -49,11 +45,11 @@ def few_words(lengths: LongArray, inputs: int, outputs: int) -> int:
     return sum(not prefers_own(length, inputs, outputs) for length in lengths.tolist())
 
 
-def upwards(squared: Tensor, sizes: Tensor, kind: torch.dtype) -> Tensor:
+def upwards(squared: Tensor, sizes: Tensor, kind: torch.dtype, units: float = SEEN) -> Tensor:
     """Squared norms [u], made of products in `kind`, rounded upwards: a norm that is too small
     would let a user through the clip. `sizes` [u]: what the norm would be if nothing cancelled.
     """
-    slack = ROUNDING * torch.finfo(kind).eps
+    slack = units * torch.finfo(kind).eps
     return squared.clamp(min=0) + slack * sizes.double() ** 2
 
 
@@ -74,12 +70,30 @@ class Gram:
         """Of these users."""
         return int(self.layout.lengths[: self.users].sum())
 
+    @property
+    def bound(self) -> float:
+        """Rounding errors of the kernel, in units of the numbers' precision, at most: half a unit
+        for each product that is summed in their own type.
+        """
+        return sum(min(rows.shape[1], TILE) / 2 for rows in (self.inputs, self.errors))
+
 
 def norms_by_grams(grams: Sequence[Gram]) -> list[Tensor]:
     """The squared norms [users] of each, float64."""
+    grams = [_widened(gram) for gram in grams]
     kernel = [gram for gram in grams if _fits_kernel(gram)]
     found = dict(zip(map(id, kernel), _by_kernel(kernel), strict=True))
     return [found[id(gram)] if id(gram) in found else _by_batches(gram) for gram in grams]
+
+
+def _widened(gram: Gram) -> Gram:
+    """In half precision, the products of small errors would be 0."""
+    return replace(gram, inputs=wide(gram.inputs), errors=wide(gram.errors))
+
+
+def wide(rows: Tensor) -> Tensor:
+    """In float32 at least."""
+    return rows if rows.dtype in (torch.float32, torch.float64) else rows.float()
 
 
 def _fits_kernel(gram: Gram) -> bool:
@@ -89,23 +103,24 @@ def _fits_kernel(gram: Gram) -> bool:
 
 def _by_kernel(grams: Sequence[Gram]) -> list[Tensor]:
     """All of them together, since waking threads costs as much as a layer's matrices."""
-    found, pieces = [], []
+    found, pieces, cost = [], [], 0.0
     for gram in grams:
         lengths = gram.layout.lengths[: gram.users]
         rows = gram.inputs.contiguous().numpy(), gram.errors.contiguous().numpy()
         ends, results = np.concatenate([[0], np.cumsum(lengths)]), np.empty((2, gram.users))
         costs = np.cumsum(lengths.astype(np.float64) ** 2) * sum(each.shape[1] for each in rows)
+        cost += float(costs[-1]) if gram.users else 0.0
         first = np.flatnonzero(np.diff(costs // PIECE, prepend=-1))
         for begin, end in pairwise([*first.tolist(), gram.users]):
             here = results[:, begin:end]
             pieces.append((*rows, ends[begin : end + 1], gram.biases, *here))
         found.append(results)
-    run = in_threads if len(pieces) > 1 else in_turn
-    run(lambda piece: _sum_products(*piece), pieces)
+    run = in_threads if cost > PIECE else in_turn
+    run(lambda piece: sum_products(*piece), pieces)
     norms = []
     for gram, results in zip(grams, found, strict=True):
         squared, sizes = torch.from_numpy(results)
-        norms.append(upwards(squared, sizes, gram.inputs.dtype))
+        norms.append(upwards(squared, sizes, gram.inputs.dtype, gram.bound))
     return norms
 
 
@@ -128,68 +143,3 @@ def _by_batches(gram: Gram) -> Tensor:
         squared = alike.sum((1, 2), dtype=torch.float64)
         found.append(upwards(squared, sizes, alike.dtype))
     return torch.cat(found)
-
-
-@numba.njit(cache=True, nogil=True)
-def _sum_products(inputs, errors, ends, biases, squared, sizes):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    """`squared` [u] become the squared norms of users whose rows lie between `ends` [u + 1], and
-    `sizes` [u] what the norms would be if nothing cancelled.
-    """
-    longest = np.diff(ends).max()
-    left, right = np.empty((longest, longest)), np.empty((longest, longest))
-    for user in range(len(squared)):
-        here = slice(ends[user], ends[user + 1])
-        _gram(inputs[here], left)
-        _gram(errors[here], right)
-        total = size = 0.0
-        for i in range(ends[user + 1] - ends[user]):
-            beside = 0.0
-            for j in range(i):
-                beside += (left[i, j] + biases) * right[i, j]
-            own = (left[i, i] + biases) * right[i, i]
-            total += 2 * beside + own
-            size += math.sqrt(max(own, 0.0))
-        squared[user], sizes[user] = total, size
-
-
-@numba.njit(cache=True, nogil=True)
-def _gram(rows, gram):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    """gram [i, j] becomes rows[i] @ rows[j] for j <= i: three by three, so that each number that
-    is read serves three times, and one by one at the end.
-    """
-    whole = len(rows) // 3 * 3
-    gram[: len(rows), : len(rows)] = 0
-    for at in range(0, rows.shape[1], TILE):
-        columns = slice(at, min(at + TILE, rows.shape[1]))
-        for i in range(0, whole, 3):
-            for j in range(0, i + 1, 3):
-                _three_by_three(rows, i, j, columns, gram)
-        for i in range(whole, len(rows)):
-            for j in range(i + 1):
-                gram[i, j] += dot(rows[i, columns], rows[j, columns])
-
-
-@numba.njit(cache=True, nogil=True, fastmath=LOOSE)
-def _three_by_three(rows, i, j, columns, gram):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    a, b, c = rows[i, columns], rows[i + 1, columns], rows[i + 2, columns]
-    d, e, f = rows[j, columns], rows[j + 1, columns], rows[j + 2, columns]
-    ad = ae = af = bd = be = bf = cd = ce = cf = rows.dtype.type(0)
-    for k in range(len(a)):
-        ad += a[k] * d[k]
-        ae += a[k] * e[k]
-        af += a[k] * f[k]
-        bd += b[k] * d[k]
-        be += b[k] * e[k]
-        bf += b[k] * f[k]
-        cd += c[k] * d[k]
-        ce += c[k] * e[k]
-        cf += c[k] * f[k]
-    gram[i, j] += ad
-    gram[i, j + 1] += ae
-    gram[i, j + 2] += af
-    gram[i + 1, j] += bd
-    gram[i + 1, j + 1] += be
-    gram[i + 1, j + 2] += bf
-    gram[i + 2, j] += cd
-    gram[i + 2, j + 1] += ce
-    gram[i + 2, j + 2] += cf

@@ -69,9 +69,9 @@ class Output:
             torch.addmm(bias, hidden[here], outer.T, out=errors)
             losses[here], lost = to_errors(errors, labels[here])
             torch.mm(errors, outer, out=self.to_hidden[here])
-            if len(lost):
-                logits = torch.addmm(bias, hidden[here][lost], outer.T)
-                losses[here][lost] = cross_entropy(logits, labels[here][lost], reduction="none")
+            for some in torch.split(lost, ROWS):
+                logits = torch.addmm(bias, hidden[here][some], outer.T)
+                losses[here][some] = cross_entropy(logits, labels[here][some], reduction="none")
 
         pass_over(slice(0, rows), self._errors)
         for user, length in enumerate(layout.lengths[few:].tolist()):

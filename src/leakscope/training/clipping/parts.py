@@ -46,10 +46,9 @@ def squared_norms(parts: Sequence[Part]) -> Tensor:
     """[parts, k] float64, the squared norms of each part of every user's gradient."""
     found = torch.stack([part.squared_norms() for part in parts])
     having = [(row, part.gram) for row, part in zip(found, parts, strict=True) if part.gram]
-    for (row, gram), norms in zip(
-        having, norms_by_grams([gram for _, gram in having]), strict=True
-    ):
-        row[: gram.users] = norms
+    norms = norms_by_grams([gram for _, gram in having])
+    for (row, gram), squared in zip(having, norms, strict=True):
+        row[: gram.users] = squared
     return found
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from leakscope.training.clipping.grams import upwards
+from leakscope.training.clipping.grams import upwards, wide
 from leakscope.training.clipping.layout import Layout, Run
 from leakscope.training.clipping.parts import Lookup, Products, WeightPart, gradient_of
 
@@ -38,18 +38,18 @@ class Tied:
         squared = torch.zeros((), dtype=torch.float64, device=self.weight.device)
         sizes = torch.zeros((), dtype=torch.float64, device=self.weight.device)
         if linear is not None:
-            inputs, errors = linear
+            inputs, errors = map(wide, linear)
             squared = squared + _inner(inputs, inputs, torch.bmm(errors, errors.transpose(1, 2)))
             sizes = sizes + (inputs.norm(dim=2) * errors.norm(dim=2)).sum(1)
         if lookups is not None:
-            tokens, given = lookups
+            tokens, given = lookups[0], wide(lookups[1])
             squared = squared + _inner(given, given, tokens[:, :, None] == tokens[:, None, :])
             sizes = sizes + given.norm(dim=2).sum(1)
         if linear is not None and lookups is not None:
             # Between the two: the error of word i at the row of token j, times what that row got.
             at_tokens = errors.gather(2, tokens[:, None, :].expand(-1, errors.shape[1], -1))
             squared += 2 * _inner(inputs, given, at_tokens)
-        return upwards(squared, sizes, self.weight.dtype)
+        return upwards(squared, sizes, torch.promote_types(self.weight.dtype, torch.float32))
 
     def add(self, factors: Tensor) -> None:
         """See `Part`."""

@@ -1,4 +1,5 @@
-"""The Transformer's body. Layers work on words alone; only attention sees padding. Autograd takes
+"""The Transformer's body. Layers work on words alone; only attention within
+long texts sees padding. Autograd takes
 the errors back through it, but makes no gradient of a weight.
 """
 
