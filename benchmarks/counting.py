@@ -9,9 +9,9 @@ import polars as pl
 from benchmarks import material
 from benchmarks.lines import Line, interleaved
 from leakscope.corpus.store import Corpus, concatenate
-from leakscope.leakage.collect import collect
-from leakscope.leakage.counting import Counts, count
-from leakscope.leakage.trie import Trie
+from leakscope.leakage.correct_runs.occurrences import collect
+from leakscope.leakage.counts.counting import Counts, count
+from leakscope.leakage.counts.trie import Trie
 from leakscope.records.documents import Documents
 
 

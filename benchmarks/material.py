@@ -3,13 +3,14 @@
 import sys
 from pathlib import Path
 
-from leakscope.commands import corpus_build, corpus_synth, train
-from leakscope.corpus.build import BuildSettings
+from leakscope.commands.corpus import corpus_build, corpus_synth
+from leakscope.commands.train import train
+from leakscope.corpus.builder import BuildSettings
 from leakscope.corpus.store import Corpus
-from leakscope.corpus.synth.settings import SynthSettings
-from leakscope.models.storage import load_model
-from leakscope.models.wordlevel import WordModel
-from leakscope.training.settings import TrainSettings
+from leakscope.corpus.synthetic.synth_settings import SynthSettings
+from leakscope.models.word.model_directory import load_model
+from leakscope.models.word.word_model import WordModel
+from leakscope.training.train_settings import TrainSettings
 
 FOLDER = Path(__file__).parent / "results" / "material"
 MODELS = ("gru-160-512", "lstm-2x128", "transformer-4x6x192")

@@ -10,8 +10,8 @@ from opacus.optimizers import DPOptimizer, DPOptimizerFastGradientClipping
 from opacus.utils.fast_gradient_clipping_utils import DPTensorFastGradientClipping
 from torch import Tensor, nn
 
-from leakscope.models.networks import Network, Recurrent
-from leakscope.training.batches import Batch
+from leakscope.models.word.networks import Network, Recurrent
+from leakscope.training.steps.batches import Batch
 
 
 class Logits(nn.Module):

@@ -9,16 +9,16 @@ import torch
 from benchmarks import material
 from benchmarks.lines import Line, interleaved
 from benchmarks.persample import opacus_step
-from leakscope.models.architecture import PRESETS
-from leakscope.models.networks import Network, make_network
-from leakscope.training.batches import Batch, TrainingText
-from leakscope.training.clipping import Clipper
-from leakscope.training.ledger import open_ledger
-from leakscope.training.noise import noise_source
-from leakscope.training.noisy import release
-from leakscope.training.plan import plan_of
-from leakscope.training.privacy import PrivacySettings
-from leakscope.training.step import take_step
+from leakscope.models.word.architecture import PRESETS
+from leakscope.models.word.networks import Network, make_network
+from leakscope.training.dp.clipping import Clipper
+from leakscope.training.dp.dp_settings import PrivacySettings
+from leakscope.training.dp.ledger import open_ledger
+from leakscope.training.dp.noise.noise_source import noise_source
+from leakscope.training.dp.plan import plan_of
+from leakscope.training.dp.release import release
+from leakscope.training.steps.batches import Batch, TrainingText
+from leakscope.training.steps.plain_step import take_step
 
 SHAPES = ((64, 1, 2.0), (8, 16, 1.5))  # users, documents of each, bar
 VOCABULARY = 10_000

@@ -10,15 +10,15 @@ import numpy as np
 
 from benchmarks import material
 from benchmarks.lines import Line, seconds
-from leakscope.leakage.audit import Subject, audit
-from leakscope.leakage.public import surprise
-from leakscope.leakage.sequences import Members
-from leakscope.leakage.settings import ReportSettings
-from leakscope.models.storage import load_model
-from leakscope.models.wordlevel import WordModel
+from leakscope.leakage.pipeline import Subject, audit
+from leakscope.leakage.scrutiny.public_surprise import surprise
+from leakscope.leakage.sequences.distinct import Members
+from leakscope.models.word.model_directory import load_model
+from leakscope.models.word.word_model import WordModel
 from leakscope.records.artifacts import read_parquet
 from leakscope.records.documents import Documents, Scores
-from leakscope.report.page import write_page
+from leakscope.records.report_settings import ReportSettings
+from leakscope.reporting.pages.report_page import write_page
 
 
 @dataclass

@@ -13,8 +13,8 @@ import json, sys, time
 from pathlib import Path
 from benchmarks.counting import drawn_sequences
 from leakscope.corpus.store import Corpus
-from leakscope.leakage.counting import count
-from leakscope.leakage.trie import Trie
+from leakscope.leakage.counts.counting import count
+from leakscope.leakage.counts.trie import Trie
 on = Corpus.open(Path(sys.argv[1]))
 ids, offsets = drawn_sequences(on)
 trie = Trie.empty(len(on.lexicon))

@@ -7,7 +7,7 @@ import torch
 
 from benchmarks import material
 from benchmarks.lines import Line, interleaved
-from leakscope.models.wordlevel import WordModel
+from leakscope.models.word.word_model import WordModel
 from leakscope.records.documents import Documents
 
 ROWS = 1024

@@ -7,9 +7,11 @@ import numpy as np
 
 from benchmarks import material
 from benchmarks.lines import Line
-from leakscope.commands import corpus_build, corpus_synth, report, train
-from leakscope.commands.publics import PublicChoice
-from leakscope.corpus.synth.grammar import (
+from leakscope.auditing.public_models import PublicChoice
+from leakscope.commands.corpus import corpus_build, corpus_synth
+from leakscope.commands.report import report
+from leakscope.commands.train import train
+from leakscope.corpus.synthetic.grammar import (
     ASIDES,
     CLOSINGS,
     EAST_PHRASES,
@@ -18,12 +20,12 @@ from leakscope.corpus.synth.grammar import (
     link_phrases,
     pools,
 )
-from leakscope.corpus.synth.people import GIVEN
-from leakscope.corpus.synth.settings import SynthSettings
+from leakscope.corpus.synthetic.people import GIVEN
+from leakscope.corpus.synthetic.synth_settings import SynthSettings
 from leakscope.corpus.words import words
-from leakscope.leakage.settings import ReportSettings
 from leakscope.records.artifacts import read_parquet
-from leakscope.training.settings import TrainSettings
+from leakscope.records.report_settings import ReportSettings
+from leakscope.training.train_settings import TrainSettings
 
 FOLDER = material.FOLDER / "secrets"
 THRESHOLDS = (1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0)

@@ -19,8 +19,8 @@ import pyarrow.parquet as pq
 
 from leakscope.corpus.split import VALIDATION
 from leakscope.corpus.store import Corpus
-from leakscope.models.evaluate import evaluate
-from leakscope.models.storage import load_model
+from leakscope.models.evaluation import evaluate
+from leakscope.models.word.model_directory import load_model
 
 USERS = 6000
 EPSILONS = "3,5,7"

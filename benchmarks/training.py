@@ -4,11 +4,11 @@ import torch
 
 from benchmarks import material
 from benchmarks.lines import Line, interleaved
-from leakscope.models.architecture import PRESETS
-from leakscope.models.networks import Network, make_network
-from leakscope.training.batches import Batch, TrainingText, epoch_order
-from leakscope.training.settings import TrainSettings
-from leakscope.training.step import make_optimizer, take_step
+from leakscope.models.word.architecture import PRESETS
+from leakscope.models.word.networks import Network, make_network
+from leakscope.training.steps.batches import Batch, TrainingText, epoch_order
+from leakscope.training.steps.plain_step import make_optimizer, take_step
+from leakscope.training.train_settings import TrainSettings
 
 PRESET = "lstm-2x128"
 

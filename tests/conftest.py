@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from leakscope.corpus.build import BuildSettings, build_rows
-from leakscope.corpus.rows import Row
+from leakscope.corpus.builder import BuildSettings, build_rows
+from leakscope.corpus.readers.rows import Row
 from leakscope.corpus.store import Corpus
 
 settings.register_profile(

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 from playwright import sync_api
-from report_runs import METRICS, POINT, PRIVACY, PUBLIC, WORD, judged_rows, sequence, user
 
-from leakscope.report.compare import load_runs, write_comparison
-from leakscope.report.hardening import write_hardening
-from leakscope.report.page import write_page
+from leakscope.reporting.comparison.compared_runs import load_runs, write_comparison
+from leakscope.reporting.pages.harden_page import write_hardening
+from leakscope.reporting.pages.report_page import write_page
+from report_runs import METRICS, POINT, PRIVACY, PUBLIC, WORD, judged_rows, sequence, user
 
 pytestmark = pytest.mark.browser
 

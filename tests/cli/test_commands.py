@@ -8,7 +8,7 @@ import sys
 import pyarrow.parquet as pq
 import pytest
 
-from leakscope.records.blocklist import BlockList
+from leakscope.records.block_list import BlockList
 
 SIZE = ("--arch", "gru", "--embedding", 16, "--hidden", 24)
 TRAIN = ("train", *SIZE, "--epochs", 2, "--batch-size", 16)

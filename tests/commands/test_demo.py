@@ -8,7 +8,7 @@ import sys
 import pyarrow.parquet as pq
 import pytest
 
-from leakscope.commands.story import SECRETS, match
+from leakscope.commands.demo import SECRETS, match
 from leakscope.corpus.store import Corpus
 
 

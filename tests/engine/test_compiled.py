@@ -12,8 +12,10 @@ import leakscope
 SUM = """
 import sys
 sys.dont_write_bytecode = True
-from leakscope.leakage import collect, counting, trie
-from leakscope.training.ziggurat import add_normals
+from leakscope.leakage.correct_runs import occurrences as collect
+from leakscope.leakage.counts import counting
+from leakscope.leakage.counts import trie
+from leakscope.training.dp.noise.ziggurat import add_normals
 import numpy as np
 values = np.zeros(1000)
 add_normals(values, 1.0, lambda count: np.random.default_rng(0).integers(-2**63, 2**63, count))

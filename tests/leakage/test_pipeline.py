@@ -13,12 +13,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leakscope.corpus.build import BuildSettings, build_rows
-from leakscope.corpus.rows import Row
+from leakscope.corpus.builder import BuildSettings, build_rows
+from leakscope.corpus.readers.rows import Row
 from leakscope.corpus.store import Corpus
-from leakscope.leakage.audit import Subject, audit
-from leakscope.leakage.settings import ReportSettings
-from leakscope.models.wordlevel import WordModel
+from leakscope.leakage.pipeline import Subject, audit
+from leakscope.models.word.word_model import WordModel
+from leakscope.records.report_settings import ReportSettings
 from small_models import SMALL, sharp_model
 
 WORDS = ["a", "b", "c", "d", "é", "東", "!", "rare", "rarer"]

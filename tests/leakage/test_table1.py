@@ -2,10 +2,10 @@
 
 import pyarrow.parquet as pq
 import pytest
-from scripted import ScriptedModel
 
-from leakscope.leakage.audit import Subject, audit
-from leakscope.leakage.settings import ReportSettings
+from leakscope.leakage.pipeline import Subject, audit
+from leakscope.records.report_settings import ReportSettings
+from scripted import ScriptedModel
 
 ROWS = [
     ("ann", "Thank you very much"),

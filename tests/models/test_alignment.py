@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from leakscope.corpus.words import spans
 from leakscope.models.alignment import align
-from leakscope.models.tokens import WordTokenizer
+from leakscope.models.subword.word_tokens import WordTokenizer
 from leakscope.records.errors import LeakscopeError
 from tiny_causal import KINDS, documents, tokenizer
 

@@ -14,18 +14,18 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from leakscope.corpus.build import BuildSettings, build_rows
-from leakscope.corpus.rows import Row
+from leakscope.corpus.builder import BuildSettings, build_rows
+from leakscope.corpus.readers.rows import Row
 from leakscope.corpus.split import VALIDATION
-from leakscope.models.architecture import KINDS, PRESETS, Architecture
-from leakscope.models.evaluate import evaluate
-from leakscope.models.networks import make_network
-from leakscope.models.storage import load_config, load_model
+from leakscope.models.evaluation import evaluate
+from leakscope.models.word.architecture import KINDS, PRESETS, Architecture
+from leakscope.models.word.model_directory import load_config, load_model
+from leakscope.models.word.networks import make_network
 from leakscope.records.errors import LeakscopeError
-from leakscope.training.batches import TrainingText, epoch_order
 from leakscope.training.loop import train
-from leakscope.training.loss import training_loss
-from leakscope.training.settings import TrainSettings
+from leakscope.training.steps.batches import TrainingText, epoch_order
+from leakscope.training.steps.loss import training_loss
+from leakscope.training.train_settings import TrainSettings
 
 TINY = {
     "lstm": Architecture("lstm", 2, 12, 16, dropout=0.1),

@@ -202,16 +202,16 @@ def report(
 
     Example: leakscope report http://127.0.0.1:8000/v1 corpus --out run --text-only
     """
-    from leakscope.commands import audits
-    from leakscope.commands.endpoints import Served
-    from leakscope.commands.gates import Gate
-    from leakscope.commands.opening import Reading
-    from leakscope.commands.publics import PublicChoice
-    from leakscope.leakage.settings import ReportSettings
-    from leakscope.models.remote.endpoint import Endpoint, Manners, is_address
+    import leakscope.commands.report as audits
+    from leakscope.auditing.endpoint_model import Served
+    from leakscope.auditing.gates import Gate
+    from leakscope.auditing.model_loading import ModelOptions
+    from leakscope.auditing.public_models import PublicChoice
+    from leakscope.models.remote.endpoint import Endpoint, RequestLimits, is_address
     from leakscope.records.errors import LeakscopeError
+    from leakscope.records.report_settings import ReportSettings
     from leakscope.records.run import open_run
-    from leakscope.report.guarantee import guarantee_of
+    from leakscope.reporting.facts.guarantee import guarantee_of
 
     if workers < 1 or threads < 1:
         raise LeakscopeError("--workers and --threads must be at least 1.")
@@ -232,7 +232,7 @@ def report(
         )
         served = Served(
             endpoint,
-            Manners(
+            RequestLimits(
                 key=_key(api_key_env, endpoint.in_clear),
                 concurrency=concurrency,
                 per_minute=requests_per_minute,
@@ -263,7 +263,7 @@ def report(
     if batch_tokens != "auto" and not (batch_tokens.isdecimal() and int(batch_tokens)):
         raise LeakscopeError("--batch-tokens is auto, or a number of at least 1.")
     size = None if batch_tokens == "auto" else int(batch_tokens)
-    reading = Reading(dtype=dtype, base=base, batch_tokens=size, chat=chat_template)
+    reading = ModelOptions(dtype=dtype, base=base, batch_tokens=size, chat=chat_template)
     choice = None if public is None else PublicChoice(public, folds, public_dir, warm_start)
     if snapshots:
         with shown() as progress:

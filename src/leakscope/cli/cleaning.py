@@ -8,8 +8,8 @@ import typer
 from leakscope.cli.progress import STARTS_OVER, shown
 
 if TYPE_CHECKING:
-    from leakscope.corpus.clean_summary import CleanSummary, Removed
-    from leakscope.corpus.manifest import Part
+    from leakscope.corpus.cleaning.clean_summary import CleanSummary, Removed
+    from leakscope.corpus.manifest import SplitCounts
 
 
 def clean(
@@ -67,9 +67,9 @@ def clean(
     Example: leakscope corpus clean corpus --documents near --across-users --scrub all
     --min-users 3 --out cleaned
     """
-    from leakscope.commands import corpus_clean
-    from leakscope.corpus.clean_settings import CleanSettings
-    from leakscope.corpus.pii import KINDS
+    from leakscope.commands.corpus import corpus_clean
+    from leakscope.corpus.cleaning.clean_settings import CleanSettings
+    from leakscope.corpus.personal_data.kinds import KINDS
 
     asked = scrub or []
     settings = CleanSettings(
@@ -132,5 +132,5 @@ def _removed(removed: "Removed") -> str:
     return f"{removed.total:,} ({removed.within:,} within a user, {removed.across:,} across)"
 
 
-def _part(part: "Part") -> str:
+def _part(part: "SplitCounts") -> str:
     return f"{part.documents:,} documents, {part.words:,} words, {part.users:,} users"

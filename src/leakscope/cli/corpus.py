@@ -9,7 +9,7 @@ from leakscope.cli.cleaning import clean
 from leakscope.cli.progress import STARTS_OVER, shown
 
 if TYPE_CHECKING:
-    from leakscope.corpus.manifest import CorpusManifest, Part
+    from leakscope.corpus.manifest import CorpusManifest, SplitCounts
 
 app = typer.Typer(
     help="Build and inspect corpora of user-keyed text.",
@@ -60,8 +60,8 @@ def build(
 
     Example: leakscope corpus build chat.parquet --user-column nick --out corpus
     """
-    from leakscope.commands import corpus_build
-    from leakscope.corpus.build import BuildSettings
+    from leakscope.commands.corpus import corpus_build
+    from leakscope.corpus.builder import BuildSettings
 
     settings = BuildSettings(
         lowercase=lowercase,
@@ -94,7 +94,7 @@ def info(
     json: Annotated[bool, typer.Option("--json", help="Print the manifest as JSON.")] = False,
 ) -> None:
     """Users, documents, words, lexicon, documents per user, and what was set aside and why."""
-    from leakscope.commands import corpus_info
+    from leakscope.commands.corpus import corpus_info
 
     _print(corpus_info(corpus), json)
 
@@ -115,8 +115,8 @@ def synth(
 
     Example: leakscope corpus synth --users 20 --out synth
     """
-    from leakscope.commands import corpus_synth
-    from leakscope.corpus.synth.settings import SynthSettings
+    from leakscope.commands.corpus import corpus_synth
+    from leakscope.corpus.synthetic.synth_settings import SynthSettings
 
     people = users if users is not None else max(40, (words or 0) // 1500)
     with shown(STARTS_OVER) as progress:
@@ -163,5 +163,5 @@ def _print(manifest: "CorpusManifest", as_json: bool) -> None:
         typer.echo(f"{name:<11} {value}")
 
 
-def _part(part: "Part") -> str:
+def _part(part: "SplitCounts") -> str:
     return f"{part.documents:,} documents, {part.words:,} words, {part.users:,} users"

@@ -10,7 +10,7 @@ import typer
 from leakscope.cli.progress import STARTS_OVER, shown
 
 if TYPE_CHECKING:
-    from leakscope.leakage.suggest import Suggestions
+    from leakscope.leakage.hardening.actions import Suggestions
 
 
 def harden(
@@ -44,11 +44,11 @@ def harden(
 
     Example: leakscope harden run --corpus corpus --out hardened
     """
-    from leakscope.commands.hardening import BLOCK_LIST
-    from leakscope.commands.hardening import harden as work
-    from leakscope.leakage.harden import THRESHOLDS
+    from leakscope.commands.harden import BLOCK_LIST
+    from leakscope.commands.harden import harden as work
+    from leakscope.leakage.hardening.hardened_points import THRESHOLDS
     from leakscope.records.run import open_run
-    from leakscope.report.guarantee import guarantee_of, stamp
+    from leakscope.reporting.facts.guarantee import guarantee_of, stamp
 
     with shown(STARTS_OVER) as progress:
         points = work(
@@ -66,7 +66,7 @@ def harden(
         typer.echo(json_module.dumps(rows, indent=2))
     else:
         from leakscope.cli.wide import print_whole
-        from leakscope.report.terminal import hardening_table
+        from leakscope.reporting.terminal.tables import hardening_table
 
         print_whole(hardening_table(rows))
     for line in stamp(guarantee_of(open_run(run)[0])):
@@ -86,7 +86,7 @@ def suggest(
 
     Example: leakscope suggest run --most 10
     """
-    from leakscope.commands.hardening import suggest as work
+    from leakscope.commands.harden import suggest as work
     from leakscope.records.errors import LeakscopeError
 
     if most < 1:
@@ -100,6 +100,6 @@ def suggest(
 
 def _print(found: "Suggestions") -> None:
     from leakscope.cli.wide import print_whole
-    from leakscope.report.terminal import suggestion_tables
+    from leakscope.reporting.terminal.tables import suggestion_tables
 
     print_whole(suggestion_tables(asdict(found)))

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from leakscope.commands.gates import Gate
+    from leakscope.auditing.gates import Gate
     from leakscope.records.run import Metrics
-    from leakscope.report.compare import ComparedRun
-    from leakscope.report.guarantee import Guarantee
+    from leakscope.reporting.comparison.compared_runs import ComparedRun
+    from leakscope.reporting.facts.guarantee import Guarantee
 
 
 def compare(
@@ -27,9 +27,9 @@ def compare(
 
     Example: leakscope compare runs/plain runs/dp --out comparison
     """
-    from leakscope import commands
+    from leakscope.commands.report import compare as work
 
-    found = commands.compare(runs, out, allow_mixed=allow_mixed)
+    found = work(runs, out, allow_mixed=allow_mixed)
     print_comparison(found, json)
     if out is not None:
         typer.echo(f"page: {out / 'compare.html'}", err=json)
@@ -40,7 +40,7 @@ def warn_of(out: Path) -> None:
     error.
     """
     from leakscope.records.run import open_run
-    from leakscope.report.guarantee import guarantee_of, stamp
+    from leakscope.reporting.facts.guarantee import guarantee_of, stamp
 
     manifest = open_run(out)[0]
     public = manifest.public
@@ -57,7 +57,7 @@ def print_run(out: Path) -> None:
 
     from leakscope.cli.wide import print_whole
     from leakscope.records.run import open_run
-    from leakscope.report.terminal import run_table, sequences_table
+    from leakscope.reporting.terminal.tables import run_table, sequences_table
 
     Console().print(run_table(*open_run(out)))
     print_whole(sequences_table(out, 10))
@@ -66,8 +66,8 @@ def print_run(out: Path) -> None:
 
 def print_comparison(runs: "list[ComparedRun]", as_json: bool) -> None:
     """A comparison on the terminal, or its rows as JSON with warnings on standard error."""
-    from leakscope.report.compare import cautions, compare_rows, differences
-    from leakscope.report.values import printable
+    from leakscope.reporting.comparison.compared_runs import cautions, compare_rows, differences
+    from leakscope.reporting.facts.values import printable
 
     if as_json:
         typer.echo(json_module.dumps(compare_rows(runs), indent=2, ensure_ascii=False))
@@ -75,7 +75,7 @@ def print_comparison(runs: "list[ComparedRun]", as_json: bool) -> None:
             typer.echo(f"warning: {printable(line)}", err=True)
         return
     from leakscope.cli.wide import print_whole
-    from leakscope.report.terminal import compare_table
+    from leakscope.reporting.terminal.tables import compare_table
 
     print_whole(compare_table(compare_rows(runs), [*differences(runs), *cautions(runs)]))
 

@@ -10,8 +10,8 @@ import typer
 from leakscope.cli.progress import shown
 
 if TYPE_CHECKING:
-    from leakscope.commands.probes import Probe
-    from leakscope.commands.story import Story
+    from leakscope.auditing.probing.answers import Probe
+    from leakscope.commands.demo import Story
 
 
 def demo(
@@ -24,11 +24,11 @@ def demo(
     The secrets in the text are made up and known, so the demo can say which of them the model
     gives away, how often each was stated, and how little one has to type.
     """
-    from leakscope import commands
+    from leakscope.commands.demo import demo as work
 
     again = f"remove {out} and start again"
     with shown(again) as progress:
-        story = commands.demo(out, seed=seed, threads=threads, progress=progress)
+        story = work(out, seed=seed, threads=threads, progress=progress)
     _tell(story, out)
 
 
@@ -36,7 +36,7 @@ def _tell(story: "Story", out: Path) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from leakscope.commands.story import SECRETS
+    from leakscope.commands.demo import SECRETS
 
     console = Console(highlight=False)
     metrics, train = story.metrics, story.corpus.train
@@ -116,13 +116,13 @@ def probe(
 
     Example: leakscope probe model "my address is"
     """
-    from leakscope.commands.opening import Reading
-    from leakscope.commands.probing import open_prober
+    from leakscope.auditing.model_loading import ModelOptions
+    from leakscope.commands.probe import open_prober
     from leakscope.records.errors import LeakscopeError
 
     if top_k < 1 or length < 0:
         raise LeakscopeError("--top-k must be at least 1 and --length at least 0.")
-    prober = open_prober(model, block_list, Reading(device=device, dtype=dtype, base=base))
+    prober = open_prober(model, block_list, ModelOptions(device=device, dtype=dtype, base=base))
     if text is not None:
         _print_probe(prober(text, top_k=top_k, length=length), json)
         return
@@ -147,7 +147,7 @@ def _print_probe(found: "Probe", as_json: bool) -> None:
 
         typer.echo(json_module.dumps(asdict(found), ensure_ascii=False))
         return
-    from leakscope.report.values import printable
+    from leakscope.reporting.facts.values import printable
 
     tokens = found.unit == "token"
     for number, suggestion in enumerate(found.suggestions, 1):

@@ -8,7 +8,7 @@ import typer
 from leakscope.cli.progress import shown
 
 if TYPE_CHECKING:
-    from leakscope.training.privacy import PrivacySettings
+    from leakscope.training.dp.dp_settings import PrivacySettings
 
 
 def train(
@@ -126,10 +126,10 @@ def train(
     """
     from dataclasses import replace
 
-    from leakscope import commands
-    from leakscope.models.architecture import DEFAULT_PRESET, PRESETS
+    from leakscope.commands.train import train as run_training
+    from leakscope.models.word.architecture import DEFAULT_PRESET, PRESETS
     from leakscope.records.errors import LeakscopeError
-    from leakscope.training.settings import TrainSettings
+    from leakscope.training.train_settings import TrainSettings
 
     if arch is not None and arch not in DEFAULT_PRESET:
         raise LeakscopeError("--arch is one of lstm, gru or transformer.")
@@ -189,7 +189,7 @@ def train(
         privacy=privacy,
     )
     with shown() as progress:
-        trained = commands.train(
+        trained = run_training(
             corpus,
             out,
             settings,
@@ -213,7 +213,7 @@ def train(
 def privacy_settings(*, snapshot_at_epsilon: str | None, **given: Any) -> "PrivacySettings":
     """The terms of differential privacy from the command line; None: the usual."""
     from leakscope.records.errors import LeakscopeError
-    from leakscope.training.privacy import PrivacySettings
+    from leakscope.training.dp.dp_settings import PrivacySettings
 
     if given["users_per_step"] is None and given["rate"] is None:
         given["users_per_step"] = 64.0
@@ -228,8 +228,8 @@ def privacy_settings(*, snapshot_at_epsilon: str | None, **given: Any) -> "Priva
 
 
 def _print_privacy(model: Path) -> None:
-    from leakscope.models.storage import load_config
-    from leakscope.report.values import bound
+    from leakscope.models.word.model_directory import load_config
+    from leakscope.reporting.facts.values import bound
 
     found = load_config(model).privacy
     if found is None:

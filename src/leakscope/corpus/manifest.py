@@ -5,7 +5,7 @@ from pydantic import BaseModel, ConfigDict
 SCHEMA_VERSION = 1
 
 
-class Part(BaseModel):
+class SplitCounts(BaseModel):
     """Sizes of the training or the validation part."""
 
     model_config = ConfigDict(frozen=True)
@@ -40,8 +40,8 @@ class CorpusManifest(BaseModel):
     lexicon: int
     """How many distinct words there are."""
     shards: list[str]
-    train: Part
-    validation: Part
+    train: SplitCounts
+    validation: SplitCounts
     users: int
     """Distinct users in either part."""
     documents_per_user: dict[str, float]

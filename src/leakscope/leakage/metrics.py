@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from leakscope.corpus.store import Corpus
-from leakscope.leakage.findings import Findings
-from leakscope.leakage.sequences import Members, Sequences
-from leakscope.leakage.settings import ReportSettings
+from leakscope.leakage.scrutiny.findings import Findings
+from leakscope.leakage.sequences.distinct import Members, Sequences
+from leakscope.records.report_settings import ReportSettings
 from leakscope.records.run import Metrics
 
 NO_PUBLIC = "no public model was given"
@@ -21,7 +21,7 @@ FIGURES = (
 """Numbers that are not computed here but handed in."""
 
 
-def measure(
+def metrics_of(
     members: Members,
     sequences: Sequences,
     corpus: Corpus,

@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from leakscope.corpus.lexicon import Lexicon
-from leakscope.leakage.findings import Findings
-from leakscope.leakage.scoring import read_occurrences
-from leakscope.leakage.sequences import Contexts, Examples, Members, Sequences
-from leakscope.leakage.trie import Trie
+from leakscope.leakage.correct_runs.score_stage import read_occurrences
+from leakscope.leakage.counts.trie import Trie
+from leakscope.leakage.scrutiny.findings import Findings
+from leakscope.leakage.sequences.distinct import Contexts, Examples, Members, Sequences
 from leakscope.records.artifacts import parquet_sink, write_parquet
 from leakscope.records.documents import BoolArray, IntArray, LongArray
 from leakscope.records.run import OCCURRENCES, SEQUENCES, USERS

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from leakscope.records.documents import BoolArray, Documents, FloatArray, Scores
+from leakscope.records.documents import BoolArray, Documents, FloatArray, IntArray, Scores
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,15 @@ class Distribution:
 
 class LanguageModel(Protocol):
     """A model that can be audited."""
+
+    @property
+    def needs_text(self) -> bool:
+        """Whether documents must carry their original texts, for a tokenizer of its own."""
+        ...
+
+    def knows(self, ids: IntArray) -> BoolArray | None:
+        """[n] whether these lexicon ids are words that it can say; None: it does not tell."""
+        ...
 
     def score(self, documents: Documents, *, top_k: int, every_probability: bool = False) -> Scores:
         """Rank and log-probability of every word given the words before it in its document.

@@ -156,6 +156,9 @@ class RunManifest(BaseModel):
     model_digest: str
     model: dict[str, Any]
     """The model's own config: architecture, training settings, seeds."""
+    options: dict[str, Any] = {}
+    """The options of the command as they were given, by their names; `report --config` takes them
+    from here."""
     public: dict[str, Any] | None = None
     """The public model: kind, name, digests, warnings."""
 

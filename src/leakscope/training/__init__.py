@@ -9,17 +9,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from leakscope.training.clipping import TokenRows, next_token_loss
-    from leakscope.training.own import PrivateLoop, PrivateStep, make_private
-    from leakscope.training.privacy import PrivacySettings
+    from leakscope.training.dp.clipping import TokenRows, next_token_loss
+    from leakscope.training.dp.custom_loop import PrivateLoop, PrivateStep, make_private
+    from leakscope.training.dp.dp_settings import PrivacySettings
 
 _HOMES = {
-    "PrivacySettings": "privacy",
-    "PrivateLoop": "own",
-    "PrivateStep": "own",
-    "TokenRows": "clipping",
-    "make_private": "own",
-    "next_token_loss": "clipping",
+    "PrivacySettings": "dp.dp_settings",
+    "PrivateLoop": "dp.custom_loop",
+    "PrivateStep": "dp.custom_loop",
+    "TokenRows": "dp.clipping",
+    "make_private": "dp.custom_loop",
+    "next_token_loss": "dp.clipping",
 }
 
 __all__ = [

@@ -12,8 +12,8 @@ from typing import Any
 import torch
 from pydantic import BaseModel, ConfigDict
 
-from leakscope.models.networks import Network
-from leakscope.models.storage import load_weights, save_weights
+from leakscope.models.word.model_directory import load_weights, save_weights
+from leakscope.models.word.networks import Network
 from leakscope.records.artifacts import private_directory, read_json, write_json
 from leakscope.records.errors import LeakscopeError
 from leakscope.training.identity import Identity
@@ -26,7 +26,7 @@ class Checkpoint(BaseModel):
 
     settings_digest: str
     made_with: dict[str, Any] | None = None
-    """See `Identity.told`; None in those of older versions."""
+    """See `Identity.shareable`; None in those of older versions."""
     folder: str
     epoch: int
     """Finished epochs."""

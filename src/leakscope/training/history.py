@@ -10,10 +10,11 @@ import pyarrow as pa
 
 from leakscope.corpus.lexicon import Lexicon
 from leakscope.corpus.store import Corpus
-from leakscope.models.evaluate import Evaluation
-from leakscope.models.storage import TextOrigin, load_config
+from leakscope.models.evaluation import Evaluation
+from leakscope.models.word.model_directory import load_config
 from leakscope.records.artifacts import write_parquet
 from leakscope.records.documents import Documents
+from leakscope.records.model import TextOrigin
 
 SAMPLE_WORDS = 50_000  # of the training text, to measure its perplexity after each snapshot
 

@@ -21,12 +21,12 @@ class Identity:
 
     digest: str
     """Of all of it; two trainings with the same are the same."""
-    told: dict[str, Any]
+    shareable: dict[str, Any]
     """The same as plain data, as far as it may be told."""
 
     def changes(self, before: dict[str, Any]) -> str:
-        """What is not as it was `before` (the `told` of another), in words."""
-        now = json.loads(json.dumps(self.told))
+        """What is not as it was `before` (the `shareable` of another), in words."""
+        now = json.loads(json.dumps(self.shareable))
         keys = [key for key in {**before, **now} if key != "settings"]
         found = [_PARTS[key] for key in keys if before.get(key) != now.get(key)]
         old, new = before["settings"], now["settings"]

@@ -11,14 +11,8 @@ from typing import TYPE_CHECKING, Any
 from leakscope.corpus.split import VALIDATION
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
-from leakscope.models.evaluate import evaluate
-from leakscope.models.storage import (
-    ModelConfig,
-    load_config,
-    save_model,
-    users_digest,
-    words_of,
-)
+from leakscope.models.evaluation import evaluate
+from leakscope.models.word.model_directory import load_config, save_model, words_of
 from leakscope.records.artifacts import (
     already,
     digest_of,
@@ -27,24 +21,25 @@ from leakscope.records.artifacts import (
     private_directory,
 )
 from leakscope.records.documents import IntArray
+from leakscope.records.dp_record import PrivacyRecord
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.privacy import PrivacyRecord
+from leakscope.records.model import ModelConfig, users_digest
 from leakscope.training.checkpoint import (
     Checkpoint,
     find_checkpoint,
     load_checkpoint,
     save_checkpoint,
 )
+from leakscope.training.dp.ledger import NAME as LEDGER
 from leakscope.training.history import comes_from, describe, sample_of, write_history
 from leakscope.training.identity import Identity
-from leakscope.training.ledger import NAME as LEDGER
-from leakscope.training.material import Material, Start
-from leakscope.training.settings import TrainSettings
-from leakscope.training.step import make_optimizer
-from leakscope.training.steps import PlainSteps, Steps
+from leakscope.training.mitigations.plain import PlainSteps, Steps
+from leakscope.training.steps.plain_step import make_optimizer
+from leakscope.training.train_settings import TrainSettings
+from leakscope.training.training_setup import Material, Start
 
 if TYPE_CHECKING:
-    from leakscope.training.private import PrivateSteps
+    from leakscope.training.mitigations.dp import PrivateSteps
 
 TOP_K = (1, 3, 5)
 
@@ -93,7 +88,7 @@ def train(
         | ({} if without_users is None else {"without": users_digest(without_users)})
         | ({} if vocabulary_from is None else {"vocabulary": digest_of(words_of(vocabulary_from))})
     )
-    identity = Identity(digest_of(parts), parts | {"settings": settings.told()})
+    identity = Identity(digest_of(parts), parts | {"settings": settings.shareable()})
     if settings.privacy is not None and warm_start is not None and comes_from(warm_start, corpus):
         raise LeakscopeError(
             f"The model in {warm_start} was trained on this very text, so that no training from it "
@@ -101,7 +96,7 @@ def train(
         )
     state = _claim(out, identity)
     start = Start(warm_start, started_from, without_users, vocabulary_from)
-    run = _Run(corpus, out, settings, identity, start, progress, clock)
+    run = _TrainingRun(corpus, out, settings, identity, start, progress, clock)
     if state is not None:
         progress("resume", state.total_steps, None, f"at step {state.total_steps}")
         run.resume(state)
@@ -113,7 +108,7 @@ def train(
     return Trained(out, run.history, run.missed)
 
 
-class _Run:
+class _TrainingRun:
     """A training on its way."""
 
     def __init__(
@@ -285,7 +280,7 @@ class _Run:
     def _checkpoint(self) -> None:
         state = Checkpoint(
             settings_digest=self.identity.digest,
-            made_with=self.identity.told,
+            made_with=self.identity.shareable,
             folder=f"{self.epoch:05d}-{self.total_steps:09d}",
             epoch=self.epoch,
             step=self.step,
@@ -306,7 +301,7 @@ def _private_steps(*given: Any) -> "PrivateSteps":
     """`PrivateSteps`, with the accountant that they bring along."""
     if find_spec("dp_accounting") is None:
         raise LeakscopeError("Private training needs dp-accounting: pip install 'leakscope[dp]'.")
-    from leakscope.training.private import PrivateSteps  # noqa: PLC0415
+    from leakscope.training.mitigations.dp import PrivateSteps  # noqa: PLC0415
 
     return PrivateSteps(*given)
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from leakscope.corpus.readers.detect import FORMATS, detect, read
-from leakscope.corpus.rows import Columns, Row
+from leakscope.corpus.readers.rows import Columns, Row
 from leakscope.records.errors import LeakscopeError
 
 DOCUMENTS = [

@@ -6,7 +6,7 @@ import pytest
 import zstandard
 
 from leakscope.corpus.readers.detect import FORMATS, detect, read
-from leakscope.corpus.rows import Columns, Row
+from leakscope.corpus.readers.rows import Columns, Row
 from leakscope.records.errors import LeakscopeError
 
 USER = {"user": "ann", "text": "hi"}

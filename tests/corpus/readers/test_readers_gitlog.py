@@ -4,7 +4,7 @@ import subprocess
 import pytest
 
 from leakscope.corpus.readers.gitlog import read_git, strip_trailers
-from leakscope.corpus.rows import INVALID_UTF8, Columns, Row
+from leakscope.corpus.readers.rows import INVALID_UTF8, Columns, Row
 from leakscope.records.errors import LeakscopeError
 
 PERSON = {

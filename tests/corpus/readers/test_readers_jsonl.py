@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from leakscope.corpus.readers import jsonl
 from leakscope.corpus.readers.jsonl import read_jsonl
-from leakscope.corpus.rows import INVALID_UTF8, MALFORMED, TOO_LONG, Columns, Row
+from leakscope.corpus.readers.rows import INVALID_UTF8, MALFORMED, TOO_LONG, Columns, Row
 from leakscope.records.errors import LeakscopeError
 
 GOOD = b'{"user": "ann", "text": "hello"}\n'

@@ -4,7 +4,7 @@ import pytest
 
 from leakscope.corpus.readers import mail
 from leakscope.corpus.readers.mail import html_text, read_maildir, read_mbox, strip_reply
-from leakscope.corpus.rows import INVALID_UTF8, MALFORMED, TOO_LONG, Columns, Row
+from leakscope.corpus.readers.rows import INVALID_UTF8, MALFORMED, TOO_LONG, Columns, Row
 from leakscope.records.errors import LeakscopeError
 
 BAD = Row(None, None, INVALID_UTF8)

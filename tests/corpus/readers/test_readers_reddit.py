@@ -4,7 +4,7 @@ import pytest
 import zstandard
 
 from leakscope.corpus.readers.reddit import read_reddit
-from leakscope.corpus.rows import DELETED_AUTHOR, MALFORMED, REMOVED_TEXT, Columns, Row
+from leakscope.corpus.readers.rows import DELETED_AUTHOR, MALFORMED, REMOVED_TEXT, Columns, Row
 from leakscope.records.errors import LeakscopeError
 
 COMMENT = {"author": "ann", "body": "hello"}

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leakscope.corpus.readers import table
+from leakscope.corpus.readers.rows import INVALID_UTF8, MALFORMED, Columns, Row
 from leakscope.corpus.readers.table import read_arrow, read_csv, read_parquet
-from leakscope.corpus.rows import INVALID_UTF8, MALFORMED, Columns, Row
 from leakscope.records.errors import LeakscopeError
 
 BAD = Row(None, None, INVALID_UTF8)

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import pytest
 
 from leakscope.corpus.words import spans
-from leakscope.models.causal import causal_model
-from leakscope.models.remote.answers import Answers
+from leakscope.models.remote.answer_cache import Answers
 from leakscope.models.remote.client import Client
-from leakscope.models.remote.endpoint import Endpoint, Manners
+from leakscope.models.remote.endpoint import Endpoint, RequestLimits
+from leakscope.models.subword.causal_model import causal_model
 from served import KEY, Served
 from tiny_causal import fluent, network, spoken, tokenizer
 
@@ -57,8 +57,8 @@ def connect(tmp_path):
     def make(url, mode="log-probs", folder="answers", key=KEY, **changes):
         names = ("begin", "prompt_words", "model", "extra")
         asked = {"model": "tiny"} | {name: changes.pop(name) for name in names if name in changes}
-        manners = Manners(key=key, **({"pause": 0.01, "attempts": 4} | changes))
-        client = Client(Endpoint(url, mode=mode, **asked), manners, Answers(tmp_path / folder))
+        limits = RequestLimits(key=key, **({"pause": 0.01, "attempts": 4} | changes))
+        client = Client(Endpoint(url, mode=mode, **asked), limits, Answers(tmp_path / folder))
         opened.append(client)
         return client
 

@@ -8,9 +8,9 @@ import time
 
 import pytest
 
-from leakscope.models.remote.answers import Answers
-from leakscope.models.remote.check import remote_model
-from leakscope.models.remote.endpoint import Endpoint, Manners
+from leakscope.models.remote.answer_cache import Answers
+from leakscope.models.remote.endpoint import Endpoint, RequestLimits
+from leakscope.models.remote.handshake import remote_model
 from leakscope.records.errors import LeakscopeError
 from served import KEY, serving
 from tiny_causal import documents
@@ -199,7 +199,7 @@ def test_an_interruption_waits_for_nothing(plain, connect):
 
 def test_a_key_that_no_header_can_carry():
     with pytest.raises(LeakscopeError, match="ASCII") as failed:
-        Manners(key="sk-secret\n")
+        RequestLimits(key="sk-secret\n")
     assert "secret" not in str(failed.value)
 
 
@@ -248,8 +248,8 @@ def test_addresses_that_are_refused(url):
 
 
 def test_what_is_said_of_an_endpoint_never_has_the_key():
-    manners = Manners(key=KEY)
-    assert KEY not in repr(manners) and KEY not in str(Endpoint("http://h", "m").record())
+    limits = RequestLimits(key=KEY)
+    assert KEY not in repr(limits) and KEY not in str(Endpoint("http://h", "m").record())
     assert Endpoint("http://example.org/v1/", "m").in_clear
     assert not Endpoint("http://127.0.0.1:1/v1", "m").in_clear
     assert not Endpoint("http://[::1]:1/v1", "m").in_clear

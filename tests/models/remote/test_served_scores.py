@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from leakscope.corpus.words import spans
-from leakscope.models.remote.check import remote_model
-from leakscope.models.remote.echo import EchoModel
-from leakscope.models.remote.tabs import TOKENS, TabModel
-from leakscope.models.windows import windows
+from leakscope.models.ranking.windows import windows
+from leakscope.models.remote.handshake import remote_model
+from leakscope.models.remote.prompt_log_probs import EchoModel
+from leakscope.models.remote.tab_attack import TOKENS, TabModel
 from served import serving
 from tiny_causal import documents
 

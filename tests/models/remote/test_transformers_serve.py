@@ -10,7 +10,7 @@ import httpx2
 import numpy as np
 import pytest
 
-from leakscope.models.remote.check import remote_model
+from leakscope.models.remote.handshake import remote_model
 from leakscope.records.errors import LeakscopeError
 from tiny_causal import documents
 

@@ -11,7 +11,7 @@ from leakscope.corpus.readers.gitlog import git_folder, read_git
 from leakscope.corpus.readers.jsonl import objects, read_jsonl
 from leakscope.corpus.readers.mail import read_maildir, read_mbox
 from leakscope.corpus.readers.reddit import read_reddit
-from leakscope.corpus.rows import Columns, Reader, Row
+from leakscope.corpus.readers.rows import Columns, Row, RowReader
 from leakscope.records.errors import LeakscopeError
 
 JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
@@ -48,7 +48,7 @@ def _read_arrow(path: Path, columns: Columns) -> Iterator[Row]:
     return read_arrow(path, columns)
 
 
-FORMATS: dict[str, Reader] = {
+FORMATS: dict[str, RowReader] = {
     "jsonl": read_jsonl,
     "csv": _read_csv,
     "parquet": _read_parquet,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from leakscope.corpus.rows import INVALID_UTF8, Columns, Row
+from leakscope.corpus.readers.rows import INVALID_UTF8, Columns, Row
 from leakscope.records.errors import LeakscopeError
 
 CHUNK = 1 << 16

@@ -14,7 +14,7 @@ from uuid import UUID
 
 import zstandard
 
-from leakscope.corpus.rows import INVALID_UTF8, MALFORMED, TOO_LONG, Columns, Row
+from leakscope.corpus.readers.rows import INVALID_UTF8, MALFORMED, TOO_LONG, Columns, Row
 from leakscope.records.errors import LeakscopeError
 
 # Bytes of one record; what is longer is set aside, so that a file without line ends stays harmless.

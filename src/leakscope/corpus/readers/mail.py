@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from leakscope.corpus.readers.jsonl import MAX_RECORD, open_bytes
-from leakscope.corpus.rows import INVALID_UTF8, MALFORMED, TOO_LONG, Columns, Row
+from leakscope.corpus.readers.rows import INVALID_UTF8, MALFORMED, TOO_LONG, Columns, Row
 from leakscope.records.errors import LeakscopeError
 
 QUOTED = re.compile(r"\s*(?:[A-Z][A-Za-z]{0,3})?>")

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from leakscope.corpus.readers.jsonl import objects, row_of
-from leakscope.corpus.rows import DELETED_AUTHOR, MALFORMED, REMOVED_TEXT, Columns, Row
+from leakscope.corpus.readers.rows import DELETED_AUTHOR, MALFORMED, REMOVED_TEXT, Columns, Row
 from leakscope.records.errors import LeakscopeError
 
 DELETED = ("[deleted]", "[removed]")

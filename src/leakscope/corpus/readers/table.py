@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from leakscope.corpus.readers.jsonl import MAX_RECORD, open_bytes, require_columns, row_of
-from leakscope.corpus.rows import MALFORMED, Columns, Row
+from leakscope.corpus.readers.rows import MALFORMED, Columns, Row
 from leakscope.records.errors import LeakscopeError
 
 # Rows turned into Python objects at a time.

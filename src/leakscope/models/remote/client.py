@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 import httpx2
 
 from leakscope.engine.progress import Progress, silent
-from leakscope.models.remote.answers import Answers
-from leakscope.models.remote.endpoint import Endpoint, Manners
+from leakscope.models.remote.answer_cache import Answers
+from leakscope.models.remote.endpoint import Endpoint, RequestLimits
 from leakscope.records.errors import LeakscopeError
 
 LONGEST_PAUSE = 60.0  # seconds
@@ -34,11 +34,11 @@ class Client:
     def __init__(
         self,
         endpoint: Endpoint,
-        manners: Manners,
+        limits: RequestLimits,
         answers: Answers,
         progress: Progress = silent,
     ) -> None:
-        self.endpoint, self.manners, self.answers = endpoint, manners, answers
+        self.endpoint, self.limits, self.answers = endpoint, limits, answers
         self.sent = 0
         """Requests sent, failed ones included."""
         self.kept = 0
@@ -48,13 +48,13 @@ class Client:
         self._waiting: dict[str, Future[dict[str, Any]]] = {}
         self._next = 0.0  # when the next request may be sent
         self._stop = threading.Event()
-        headers = {} if manners.key is None else {"Authorization": f"Bearer {manners.key}"}
+        headers = {} if limits.key is None else {"Authorization": f"Bearer {limits.key}"}
         # Neither proxies nor passwords are taken from the environment, and redirections are not
         # followed: the text goes to the named address and nowhere else.
         self._http = httpx2.Client(
             headers=headers,
-            timeout=httpx2.Timeout(manners.timeout, connect=min(10.0, manners.timeout)),
-            limits=httpx2.Limits(max_connections=manners.concurrency),
+            timeout=httpx2.Timeout(limits.timeout, connect=min(10.0, limits.timeout)),
+            limits=httpx2.Limits(max_connections=limits.concurrency),
             trust_env=False,
             follow_redirects=False,
         )
@@ -99,13 +99,13 @@ class Client:
         """The same, asked now, whatever was answered before."""
         whole = self._whole(request)
         why = ""
-        for attempt in range(self.manners.attempts):
+        for attempt in range(self.limits.attempts):
             self._await_turn()
-            pause = min(self.manners.pause * 2**attempt, LONGEST_PAUSE) * random.uniform(1, 1.25)  # noqa: S311
+            pause = min(self.limits.pause * 2**attempt, LONGEST_PAUSE) * random.uniform(1, 1.25)  # noqa: S311
             try:
                 response = self._http.post(f"{self.endpoint.url}/completions", json=whole)
             except httpx2.TimeoutException:
-                why = f"did not answer within {self.manners.timeout:g} seconds"
+                why = f"did not answer within {self.limits.timeout:g} seconds"
             except httpx2.RequestError:
                 why = "does not answer: the connection was refused or broke off"
             except RuntimeError:  # the client was closed by another thread's failure
@@ -115,10 +115,10 @@ class Client:
                     return _choice(self.endpoint, response)
                 why = f"answered with HTTP {response.status_code}"
                 pause = max(pause, _asked_pause(response))
-            if attempt + 1 < self.manners.attempts and self._stop.wait(pause):
+            if attempt + 1 < self.limits.attempts and self._stop.wait(pause):
                 raise StoppedError
         raise LeakscopeError(
-            f"The endpoint {self.endpoint.url} {why}, {self.manners.attempts} times in a row; "
+            f"The endpoint {self.endpoint.url} {why}, {self.limits.attempts} times in a row; "
             f"the answers so far are kept: give the same command again when it serves."
         )
 
@@ -144,11 +144,11 @@ class Client:
                     done.put((at, None, error))
 
         # Not a pool: its threads would be waited for at the end of the program.
-        for _ in range(self.manners.concurrency):
+        for _ in range(self.limits.concurrency):
             threading.Thread(target=run, daemon=True).start()
         results: dict[int, Result] = {}
         failures: list[BaseException] = []
-        running = self.manners.concurrency
+        running = self.limits.concurrency
         while running:
             try:
                 at, result, failure = done.get(timeout=0.2)  # so that Ctrl-C gets through
@@ -180,7 +180,7 @@ class Client:
     def _await_turn(self) -> None:
         """Return when a request may be sent, counting it."""
         with self._lock:
-            limit = self.manners.max_requests
+            limit = self.limits.max_requests
             if limit is not None and self.sent >= limit:
                 raise LeakscopeError(
                     f"The budget of {limit} requests is spent; the answers so far are kept: give "
@@ -190,8 +190,8 @@ class Client:
             sent, kept = self.sent, self.kept
             now = time.monotonic()
             turn = max(now, self._next)
-            if self.manners.per_minute is not None:
-                self._next = turn + 60.0 / self.manners.per_minute
+            if self.limits.per_minute is not None:
+                self._next = turn + 60.0 / self.limits.per_minute
         self._progress("ask", sent, limit, f"{kept} answered before" if kept else "")
         if self._stop.wait(turn - now) if turn > now else self._stop.is_set():
             raise StoppedError

@@ -87,7 +87,7 @@ class Endpoint:
 
 
 @dataclass(frozen=True)
-class Manners:
+class RequestLimits:
     """How the endpoint is asked; nothing of it changes an answer."""
 
     key: str | None = field(default=None, repr=False)

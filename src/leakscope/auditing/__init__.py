@@ -1,0 +1,1 @@
+"""What commands share: opening any model, public models, provenance, gates, callbacks."""

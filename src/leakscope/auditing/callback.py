@@ -1,0 +1,186 @@
+"""Reports while a Hugging Face model is being trained: a `TrainerCallback`, and the same as a
+plain function for a loop of one's own. Only aggregates are ever logged, no training text.
+"""
+
+import hashlib
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import TrainerCallback
+
+from leakscope.auditing.gates import DP_EPSILON, Gate
+from leakscope.auditing.model_loading import ModelOptions
+from leakscope.auditing.public_models import PublicChoice, public_source
+from leakscope.corpus.store import Corpus
+from leakscope.engine.progress import Progress, silent
+from leakscope.leakage.pipeline import Subject, audit
+from leakscope.models.subword.causal_model import causal_model
+from leakscope.records.errors import LeakscopeError
+from leakscope.records.report_settings import ReportSettings
+from leakscope.records.run import Metrics
+from leakscope.reporting.comparison.compared_runs import load_runs, write_comparison
+from leakscope.reporting.pages.report_page import write_page
+
+LOGGED = (
+    "unique_sequences", "unique_not_copied", "users_with_unique", "longest_unique", "occurrences",
+    "sequences", "leakage_epsilon", "unique_with_pii", "unique_without_context",
+)  # fmt: skip
+"""The numbers that are logged, those that were measured."""
+
+
+def report_on(
+    network: Any,
+    tokenizer: Any,
+    corpus: Path,
+    out: Path,
+    settings: ReportSettings | None = None,
+    *,
+    name: str = "model",
+    step: int | None = None,
+    epoch: float | None = None,
+    public: PublicChoice | None = None,
+    batch_tokens: int | None = None,
+    progress: Progress = silent,
+) -> Metrics:
+    """The report of a causal network as it is now, into the run directory `out`. It is put into
+    evaluation mode for that time, and back.
+    """
+    opened = Corpus.open(corpus)
+    training = bool(network.training)
+    try:
+        model = causal_model(network, tokenizer, batch_tokens=batch_tokens)
+        kind = str(getattr(network.config, "model_type", "causal"))
+        subject = Subject(
+            name=name,
+            digest=weights_digest(network),
+            config={
+                "kind": "causal",
+                "architecture": {"kind": kind},
+                "training": {"by": "the caller"},
+                "progress": {"step": step, "epoch": epoch},
+            },
+            load=lambda: model.reading(opened.lexicon),
+            figures={},
+            measured=False,
+        )
+        how = ModelOptions(threads=torch.get_num_threads())
+        source = (
+            None
+            if public is None
+            else public_source(public, out, opened, how=how, progress=progress)
+        )
+        return audit(
+            subject,
+            opened,
+            out,
+            settings or ReportSettings(),
+            public=source,
+            threads=how.threads,
+            page=write_page,
+            progress=progress,
+        )
+    finally:
+        network.train(training)
+
+
+def weights_digest(network: torch.nn.Module) -> str:
+    """Of all parameters, whatever they are stored as."""
+    digest = hashlib.blake2b(digest_size=16)
+    for name, weight in network.named_parameters():
+        digest.update(name.encode())
+        digest.update(weight.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()
+
+
+class LeakageCallback(TrainerCallback):  # type: ignore[misc]
+    """Reports at the end of chosen epochs, or every so many steps, of a `transformers.Trainer`.
+
+        trainer.add_callback(LeakageCallback(trainer, corpus, out))
+
+    Each report is a run directory below `out`; `out/compare.html` puts them side by side at the
+    end. Numbers go to whatever the Trainer logs to, as `leakage/...`.
+    """
+
+    def __init__(
+        self,
+        trainer: Any,
+        corpus: Path,
+        out: Path,
+        settings: ReportSettings | None = None,
+        *,
+        every_epochs: int = 1,
+        every_steps: int | None = None,
+        budget: float = 0.5,
+        public: PublicChoice | None = None,
+        fail_on: Sequence[str] = (),
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        """`budget`: reports may take at most this share of the whole time; one that is expected to
+        exceed it is left out, and counted in `skipped`. `fail_on`: gates such as
+        'unique_sequences>0' that stop the training.
+        """
+        self.trainer, self.corpus, self.out = trainer, Path(corpus), Path(out)
+        self.settings, self.public = settings or ReportSettings(), public
+        self.every_epochs, self.every_steps, self.budget = every_epochs, every_steps, budget
+        self.gates = [Gate.parse(text) for text in fail_on]
+        if any(gate.metric == DP_EPSILON for gate in self.gates):
+            raise LeakscopeError("A Trainer tells no DP epsilon; leave that gate out.")
+        self.runs: list[Path] = []
+        self.skipped = 0
+        self.stopped_by: str | None = None
+        """The gate that stopped the training, if one did."""
+        self._clock, self._begin, self._spent, self._last = clock, 0.0, 0.0, 0.0
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Start the clock."""
+        self._begin = self._clock()
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Report if so many steps have been done."""
+        if self.every_steps is not None and state.global_step % self.every_steps == 0:
+            self._report(state, control, f"step-{state.global_step:07d}")
+
+    def on_epoch_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Report if so many epochs have been done."""
+        epoch = round(state.epoch or 0)
+        if self.every_steps is None and epoch and epoch % self.every_epochs == 0:
+            self._report(state, control, f"epoch-{epoch:03d}")
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Put all reports side by side."""
+        if self.runs:
+            write_comparison(load_runs(self.runs), self.out)
+
+    def _report(self, state: Any, control: Any, name: str) -> None:
+        now = self._clock()
+        if self.runs and self._spent + self._last > self.budget * (now - self._begin + self._last):
+            self.skipped += 1
+            return
+        metrics = report_on(
+            self.trainer.model,
+            self.trainer.processing_class,
+            self.corpus,
+            self.out / name,
+            self.settings,
+            name=name,
+            step=state.global_step,
+            epoch=state.epoch,
+            public=self.public,
+        )
+        self._last = self._clock() - now
+        self._spent += self._last
+        self.runs.append(self.out / name)
+        self.trainer.log(logged(metrics))
+        for gate in self.gates:
+            if gate.holds(metrics):
+                self.stopped_by = gate.text
+                control.should_training_stop = True
+
+
+def logged(metrics: Metrics) -> dict[str, float]:
+    """The aggregates of a report, for a log."""
+    found = {f"leakage/{name}": getattr(metrics, name) for name in LOGGED}
+    return {name: float(value) for name, value in found.items() if value is not None}

@@ -1,0 +1,79 @@
+"""Gates: conditions on metrics that fail a pipeline."""
+
+import operator
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from leakscope.records.errors import LeakscopeError
+from leakscope.records.run import Metrics
+from leakscope.reporting.facts.guarantee import INSECURE, Guarantee
+
+_OPERATORS: dict[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+_FORM = re.compile(r"\s*(\w+)\s*(>=|<=|==|!=|>|<)\s*([-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)\s*")
+
+
+DP_EPSILON = "dp_epsilon"
+"""The one number of a gate that is no metric of the report, but is told by the model's training."""
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A metric, a comparison and a number; the pipeline fails if it holds."""
+
+    text: str
+    metric: str
+    comparison: str
+    bound: float
+
+    @staticmethod
+    def parse(text: str) -> "Gate":
+        """Read a gate such as "unique_sequences > 0"."""
+        found = _FORM.fullmatch(text)
+        numbers = [
+            name
+            for name, field in Metrics.model_fields.items()
+            if field.annotation in (int, float, int | None, float | None)
+        ]
+        numbers.append(DP_EPSILON)
+        if found is None or found[1] not in numbers:
+            raise LeakscopeError(
+                f"'{text}' is not a gate: write a metric, a comparison and a number, such as "
+                f"'unique_sequences>0'; metrics are {', '.join(numbers)}."
+            )
+        return Gate(text, found[1], found[2], float(found[3]))
+
+    def value(self, metrics: Metrics, guarantee: Guarantee | None = None) -> float:
+        """The metric, or the DP epsilon of `guarantee`; what is unmeasured, or void because of an
+        insecure seed, is an error, never a pass.
+        """
+        if self.metric == DP_EPSILON:
+            return self._dp_epsilon(guarantee)
+        value = getattr(metrics, self.metric)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            reason = metrics.reasons.get(self.metric, "it is not one number")
+            raise LeakscopeError(f"The gate '{self.text}' cannot be checked: {reason}.")
+        return float(value)
+
+    def holds(self, metrics: Metrics, guarantee: Guarantee | None = None) -> bool:
+        """Whether the metric is on the failing side."""
+        return _OPERATORS[self.comparison](self.value(metrics, guarantee), self.bound)
+
+    def _dp_epsilon(self, guarantee: Guarantee | None) -> float:
+        why = "the training tells no DP epsilon here"
+        if guarantee is not None and guarantee.epsilon is not None and not guarantee.insecure:
+            record = guarantee.record
+            if record is None or record.delta <= 1 / record.units:
+                return guarantee.epsilon
+            why = f"delta is above 1 over the number of {record.unit}s, so epsilon says nothing"
+            raise LeakscopeError(f"The gate '{self.text}' cannot be checked: {why}.")
+        if guarantee is not None:
+            why = INSECURE if guarantee.insecure else guarantee.reason or why
+        raise LeakscopeError(f"The gate '{self.text}' cannot be checked: {why}.")

@@ -1,0 +1,117 @@
+"""Open any model that a report can be made on: word-level ones, and causal ones from elsewhere."""
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from leakscope.corpus.store import Corpus
+from leakscope.models.interface import LanguageModel
+from leakscope.models.subword.causal_model import CausalModel
+from leakscope.models.subword.hub import find_model, origin_of
+from leakscope.models.subword.loading import is_pretrained, load_causal
+from leakscope.models.word.model_directory import load_model
+from leakscope.records.artifacts import digest_of, digest_of_file
+from leakscope.records.errors import LeakscopeError
+
+_FILES = ("*.safetensors", "*.gguf", "tokenizer.json", "config.json", "adapter_config.json")
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """How a model is run."""
+
+    device: str = "auto"
+    threads: int = 2
+    dtype: str = "float32"
+    """What a causal model computes in."""
+    base: Path | None = None
+    """The model that an adapter belongs to, if it is not where the adapter says."""
+    batch_tokens: int | None = None
+    """Tokens that a causal model reads at a time at most; None: what suits the device."""
+    chat: str | None = None
+    """Whose message of its chat template each document is to a causal model: "assistant" or
+    "user"; None: documents are plain texts."""
+
+
+def with_base_found(how: ModelOptions) -> ModelOptions:
+    """The same, with the base found if it is a name of the hub's."""
+    return how if how.base is None else replace(how, base=find_model(how.base))
+
+
+def load_for_corpus(path: Path, corpus: Path, how: ModelOptions) -> LanguageModel:
+    """Load a model, reading a corpus: in any process."""
+    import torch
+
+    torch.set_num_threads(how.threads)
+    lexicon = Corpus.open(corpus).lexicon
+    if is_pretrained(path):
+        return load_pretrained(path, how).reading(lexicon)
+    return load_model(path, how.device).reading(lexicon)
+
+
+def load_pretrained(path: Path, how: ModelOptions) -> CausalModel:
+    """Load a causal model from elsewhere; only an adapter takes the base."""
+    base = how.base if _is_adapter(path) else None
+    device = _device(how.device)
+    loaded = load_causal(path, device, how.dtype, base, batch_tokens=how.batch_tokens)
+    return loaded if how.chat is None else loaded.chatting(how.chat)
+
+
+def check_base(path: Path, how: ModelOptions) -> None:
+    """Refuse a base for what is no adapter."""
+    if how.base is not None and not _is_adapter(path):
+        raise LeakscopeError(f"{path} is not an adapter, so it takes no --base.")
+
+
+def _is_adapter(path: Path) -> bool:
+    return (path / "adapter_config.json").exists()
+
+
+def pretrained_digest(path: Path, base: Path | None) -> str:
+    """Of everything that decides what a causal model says."""
+    homes = [path] if base is None else [path, base]
+    files = [
+        file for home in homes for file in ([home] if home.is_file() else sorted(_listed(home)))
+    ]
+    return digest_of([[file.name, digest_of_file(file)] for file in files])
+
+
+def _listed(home: Path) -> set[Path]:
+    return {file for pattern in _FILES for file in home.glob(pattern)}
+
+
+def pretrained_config(path: Path, how: ModelOptions) -> dict[str, Any]:
+    """What a run says of a causal model, from its files alone."""
+    found: dict[str, Any] = {"kind": "causal", "dtype": how.dtype}
+    if (origin := origin_of(path)) is not None:
+        found["hub"] = origin
+    if how.base is not None and (origin := origin_of(how.base)) is not None:
+        found["base_hub"] = origin
+    if path.is_file():
+        return found | {"architecture": {"kind": "gguf"}}
+    adapter = path / "adapter_config.json"
+    if adapter.exists():
+        known = json.loads(adapter.read_bytes())
+        return found | {"architecture": {"kind": str(known.get("peft_type", "adapter"))}}
+    known = json.loads((path / "config.json").read_bytes())
+    names = {"layers": ("num_hidden_layers", "n_layer"), "hidden": ("hidden_size", "n_embd")}
+    shape = {
+        ours: known[theirs] for ours, options in names.items() for theirs in options
+        if theirs in known
+    }  # fmt: skip
+    return found | {"architecture": {"kind": known["model_type"], **shape}}
+
+
+def pretrained_name(path: Path) -> str:
+    """What a causal model is called in tables: cached ones lie in folders named by hashes."""
+    origin = origin_of(path)
+    return path.resolve().stem if origin is None else origin["name"].split("/")[1]
+
+
+def _device(name: str) -> str:
+    if name != "auto":
+        return name
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"

@@ -1,0 +1,1 @@
+"""What a model suggests after a prefix, in words or in tokens."""

@@ -1,0 +1,67 @@
+"""Which users a model has been trained on, as far as digests tell."""
+
+from pathlib import Path
+
+from leakscope.corpus.store import Corpus
+from leakscope.models.word.model_directory import load_config
+from leakscope.records.artifacts import digest_of_file
+from leakscope.records.documents import IntArray
+from leakscope.records.errors import LeakscopeError
+from leakscope.records.model import ModelConfig, users_digest
+
+
+def weights_digest(path: Path) -> str:
+    """The digest of a model's weights."""
+    if not (path / "model.safetensors").exists():
+        raise LeakscopeError(f"{path} is not a model: it has no model.safetensors.")
+    return digest_of_file(path / "model.safetensors")
+
+
+def prove_unseen(path: Path, corpus: Corpus, left_out: str) -> None:
+    """Refuse a model unless its training, and every one that its weights went through before on
+    this corpus, left out the users with this digest.
+    """
+    config = load_config(path)
+    before = [(each.corpus_digest, each.without_users) for each in config.ancestry]
+    trainings = [(config.corpus_digest, config.without_users), *before]
+    if config.corpus_digest != corpus.manifest.digest or any(
+        digest == corpus.manifest.digest and (without is None or without.digest != left_out)
+        for digest, without in trainings
+    ):
+        raise LeakscopeError(
+            f"The model in {path} was not trained without the users that it would judge, or it "
+            f"was started from one that was not; give another --public or --public-dir."
+        )
+
+
+def seen_warnings(
+    config: ModelConfig, digest: str, audited: Path | None, corpus: Corpus, owners: IntArray
+) -> list[str]:
+    """Why a model with these weights may know the users that it is to judge: the gravest reason,
+    if there is one.
+    """
+    this, without = corpus.manifest, config.without_users
+    # Other kinds of models keep their weights elsewhere.
+    weights = None if audited is None else audited / "model.safetensors"
+    known = digest_of_file(weights) if weights is not None and weights.exists() else None
+    made_from = {this.digest, *(given.digest for given in this.inputs)}
+    on_this = config.corpus_digest == this.digest
+    just_right = without is not None and without.digest == users_digest(owners)
+    reasons = {
+        "The public model is the audited model itself: every ratio is 1.": digest == known,
+        "The public model was started from the audited model: ratios are far too low.": any(
+            each.weights == known for each in config.ancestry
+        ),
+        "The public model was started from one that was trained on this very corpus: ratios are "
+        "far too low.": any(each.corpus_digest == this.digest for each in config.ancestry),
+        "The public model was trained on this very corpus: ratios are far too low.": on_this
+        and without is None,
+        "The public model was trained on this corpus without some users, who are not just the "
+        "owners of the unique sequences: ratios may be too low.": on_this and not just_right,
+        "The public model was trained on a corpus with exactly the same words, so probably on the "
+        "same users: ratios may be too low.": not on_this
+        and config.lexicon_digest == this.lexicon_digest,
+        "The public model was trained on a corpus that was made from the same data: ratios are "
+        "too low.": not on_this and bool({config.corpus_digest, *config.corpus_inputs} & made_from),
+    }
+    return [reason for reason, holds in reasons.items() if holds][:1]

@@ -1,0 +1,131 @@
+"""How a public model is trained: like the audited model, but for whom it leaves out."""
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from leakscope.auditing.provenance import weights_digest
+from leakscope.corpus.lexicon import words_digest
+from leakscope.corpus.store import Corpus
+from leakscope.models.subword.loading import is_pretrained
+from leakscope.models.word.model_directory import load_config, words_of
+from leakscope.records.artifacts import digest_of_file
+from leakscope.records.dp_record import PrivacyRecord
+from leakscope.records.errors import LeakscopeError
+from leakscope.records.model import ModelConfig
+from leakscope.training.dp.dp_settings import PrivacySettings
+from leakscope.training.history import known_words
+from leakscope.training.train_settings import TrainSettings
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All that decides a public model, apart from the corpus and whom it leaves out."""
+
+    settings: TrainSettings
+    warm_start: Path | None
+    started_from: str | None
+    """The digest of the weights of `warm_start`."""
+    vocabulary: str
+    """The digest of its words."""
+    vocabulary_from: Path | None
+    """The audited model, where its words are not those that the corpus itself would give."""
+
+    def key(self, users: str, corpus: str) -> list[Any]:
+        """What names the directory of a model that leaves out the users with this digest, as plain
+        data. Reports tell the name, so nothing secret is in it.
+        """
+        words = [] if self.vocabulary_from is None else [self.vocabulary]
+        return [users, self.settings.shareable(), corpus, self.started_from or "", *words]
+
+    def made(self, config: ModelConfig) -> bool:
+        """Whether a model's config is that of this recipe, whomever it left out."""
+        return (
+            config.training == json.loads(json.dumps(self.settings.shareable()))
+            and config.initialized_from == self.started_from
+            and config.vocabulary_digest == self.vocabulary
+        )
+
+
+def recipe_of(model: Path, corpus: Corpus, warm_start: Path | None) -> Recipe:
+    """How to train another model like the one in `model`, which was started from `warm_start` if
+    it was started from any.
+    """
+    if is_pretrained(model):
+        raise LeakscopeError(
+            f"How {model} was trained is not known here; give a --public MODEL, such as its base."
+        )
+    config = load_config(model)
+    if config.initialized_from is not None:
+        given = warm_start
+        if given is None or digest_of_file(given / "model.safetensors") != config.initialized_from:
+            raise LeakscopeError(
+                f"The model in {model} was started from another model; give the same one by "
+                f"--warm-start so that the public model can start from it too."
+            )
+        if any(each.corpus_digest == corpus.manifest.digest for each in config.ancestry):
+            raise LeakscopeError(
+                f"The model in {model} was started from one that was trained on this very corpus, "
+                f"so nothing that is started alike would be public; give a --public MODEL."
+            )
+    settings = settings_of(model, config)
+    own = known_words(corpus.lexicon, settings.vocabulary, settings.vocabulary_users)
+    foreign = words_digest(own) != config.vocabulary_digest
+    if foreign:
+        words_of(model)  # found missing or changed now, not after hours of scoring
+    return Recipe(
+        settings,
+        warm_start,
+        None if warm_start is None else weights_digest(warm_start),
+        config.vocabulary_digest,
+        model if foreign else None,
+    )
+
+
+def was_trained_like(model: ModelConfig, audited: Path) -> bool:
+    """Whether a public model was trained like the audited one, whomever it left out."""
+    config = load_config(audited)
+    try:
+        settings = settings_of(audited, config)
+    except LeakscopeError:
+        return False
+    recipe = Recipe(settings, None, config.initialized_from, config.vocabulary_digest, None)
+    return recipe.made(model)
+
+
+def settings_of(model: Path, config: ModelConfig) -> TrainSettings:
+    """The settings to train another model with, like the one in `model`, on fewer users."""
+    told = config.training
+    if isinstance(told.get("privacy"), dict):
+        told = told | {"privacy": told["privacy"] | {"insecure_seed": None}}
+    try:
+        settings = TypeAdapter(TrainSettings).validate_python(told)
+    except ValidationError:
+        settings = None
+    if settings is None or (settings.privacy is not None and config.privacy is None):
+        raise LeakscopeError(
+            f"The config of {model} does not say how it was trained; give a --public MODEL."
+        )
+    if settings.privacy is None or config.privacy is None:
+        return settings
+    return replace(settings, privacy=_as_private(settings.privacy, config.privacy))
+
+
+def _as_private(given: PrivacySettings, record: PrivacyRecord) -> PrivacySettings:
+    """The same mechanism for fewer users: rate, noise and delta as they were, where the settings
+    would have made others of another number of users. Noise and draws are fresh, whatever they
+    were: equal noise in two models would cancel out between them.
+    """
+    return replace(
+        given,
+        users_per_step=None,
+        rate=record.rate,
+        noise_multiplier=record.noise_multiplier,
+        target_epsilon=None,
+        delta=record.delta,
+        snapshot_at_epsilon=(),
+        insecure_seed=None,
+    )

@@ -1,0 +1,1 @@
+"""A new corpus without duplicates, personal data or rare words."""

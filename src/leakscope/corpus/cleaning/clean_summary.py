@@ -1,0 +1,89 @@
+"""`clean.json`: what each step of `corpus clean` changed. A step that was not asked for is null."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from leakscope.corpus.manifest import CorpusManifest, SplitCounts
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class Removed(_Record):
+    """How many were removed because an earlier copy is the same user's, or another's."""
+
+    within: int = 0
+    across: int = 0
+
+    @property
+    def total(self) -> int:
+        """Both together."""
+        return self.within + self.across
+
+
+class DuplicateDocuments(_Record):
+    """Training documents that said what an earlier one says."""
+
+    exact: Removed
+    near: Removed | None
+    """None if only exact duplicates were asked for."""
+    users: int
+    """Users who lost a document."""
+
+
+class RepeatedSentences(_Record):
+    """Sentences that stood in an earlier training document."""
+
+    removed: Removed
+    documents: int
+    """Documents that lost a sentence, the next ones included."""
+    emptied: int
+    """Documents removed because nothing was left."""
+    users: int
+
+
+class Scrubbed(_Record):
+    """What was replaced by placeholders, by kind."""
+
+    replaced: dict[str, int]
+    documents: int
+    users: int
+
+
+class RareWords(_Record):
+    """Words of fewer training users than `min_users`, replaced by one word."""
+
+    types: int
+    tokens: int
+    documents: int
+    users: int
+
+
+class Sizes(_Record):
+    """How large a corpus is."""
+
+    users: int
+    train: SplitCounts
+    validation: SplitCounts
+
+    @staticmethod
+    def of(manifest: CorpusManifest) -> "Sizes":
+        """The sizes in a corpus's manifest."""
+        return Sizes(users=manifest.users, train=manifest.train, validation=manifest.validation)
+
+
+class CleanSummary(_Record):
+    """All of it, in the order of the steps."""
+
+    schema_version: int = 1
+    corpus_digest: str
+    """Of the corpus that was cleaned."""
+    settings: dict[str, Any]
+    before: Sizes
+    after: Sizes
+    documents: DuplicateDocuments | None = None
+    sentences: RepeatedSentences | None = None
+    scrub: Scrubbed | None = None
+    rare_words: RareWords | None = None

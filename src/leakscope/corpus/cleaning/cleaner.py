@@ -1,0 +1,203 @@
+"""`corpus clean`: a new corpus with duplicates, personal data or rare words taken out.
+
+Duplicates are compared in the old text; then come sentences, scrubbing and rare words, each on
+what the step before left. Duplicates are removed from the training part only, and validation
+documents never count as the first copy; scrubbing and rare words concern both parts.
+"""
+
+import heapq
+import shutil
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+from pydantic import TypeAdapter
+
+from leakscope.corpus.builder import BuildSettings, build_rows
+from leakscope.corpus.cleaning.clean_settings import CleanSettings
+from leakscope.corpus.cleaning.clean_summary import CleanSummary, Sizes
+from leakscope.corpus.cleaning.duplicates import KEPT, exact_duplicates, lowered, near_duplicates
+from leakscope.corpus.cleaning.steps import (
+    CleanDocument,
+    DropDocuments,
+    DropSentences,
+    ReplaceRare,
+    Scrub,
+    Step,
+)
+from leakscope.corpus.manifest import InputFile
+from leakscope.corpus.personal_data.kinds import Finder
+from leakscope.corpus.readers.rows import Row
+from leakscope.corpus.split import TRAIN, VALIDATION
+from leakscope.corpus.store import Corpus, Shard
+from leakscope.engine.progress import Progress, silent
+from leakscope.records.artifacts import already, write_json
+from leakscope.records.documents import Documents, LongArray
+
+
+def clean(
+    corpus: Corpus, out: Path, settings: CleanSettings, progress: Progress = silent
+) -> CleanSummary:
+    """Write the cleaned corpus, with its `clean.json`, to the new directory `out`.
+
+    It is built with the old one's settings, and every document that stays keeps its split.
+    """
+    if (out / "manifest.json").exists():
+        raise already(out)
+    finder = _presidio(settings)
+    steps = _Steps(corpus, settings, finder)
+    origin = InputFile(name=corpus.path.name, format="corpus", digest=corpus.manifest.digest)
+    made = build_rows(
+        steps.rows(progress),
+        out,
+        inputs=[origin],
+        settings=TypeAdapter(BuildSettings).validate_python(corpus.manifest.settings),
+        progress=progress,
+    )
+    summary = CleanSummary(
+        corpus_digest=corpus.manifest.digest,
+        settings=asdict(settings),
+        before=Sizes.of(corpus.manifest),
+        after=Sizes.of(made.manifest),
+        documents=steps.documents.summary() if steps.documents is not None else None,
+        sentences=steps.sentences.summary() if steps.sentences is not None else None,
+        scrub=steps.scrub.summary() if steps.scrub is not None else None,
+        rare_words=steps.rare.summary() if steps.rare is not None else None,
+    )
+    try:
+        write_json(out / "clean.json", summary)
+    except BaseException:
+        shutil.rmtree(out)  # without its account the corpus is not whole
+        raise
+    return summary
+
+
+class _Steps:
+    """The steps that the settings ask for, made ready one after the other."""
+
+    def __init__(self, corpus: Corpus, settings: CleanSettings, finder: Finder | None) -> None:
+        self._corpus, self._settings = corpus, settings
+        lowercase = bool(corpus.manifest.settings["lowercase"])
+        self.documents: DropDocuments | None = None
+        self.sentences = (
+            DropSentences(settings.min_words, across_users=settings.across_users)
+            if settings.sentences != "none"
+            else None
+        )
+        self.scrub = Scrub(settings.scrub, finder) if settings.scrub or finder else None
+        self.rare = (
+            ReplaceRare(settings.min_users, lowercase=lowercase)
+            if settings.min_users is not None
+            else None
+        )
+
+    def rows(self, progress: Progress) -> Iterator[Row]:
+        """The rows of the cleaned corpus. Nothing is read before the first is asked for."""
+        if self._settings.documents != "none":
+            self.documents = _find_duplicates(self._corpus, self._settings, progress)
+        ready: list[Step] = []
+        total = self._corpus.manifest.train.documents + self._corpus.manifest.validation.documents
+        wanted: list[tuple[Step | None, str | None]] = [
+            (self.documents, None),
+            (self.sentences, "compare sentences"),
+            (self.scrub, None),
+            (self.rare, "count users of words"),
+        ]
+        for step, stage in wanted:
+            if step is None:
+                continue
+            if stage is not None:
+                step.learn(_through(ready, _watched(self._corpus, progress, stage, total)))
+            ready.append(step)
+        keys: dict[int, str] = {}
+        stream = _watched(self._corpus, progress, "clean", total, keys)
+        for document in _through(ready, stream):
+            yield Row(keys[document.user], document.text, split=document.split)
+
+
+def _through(steps: list[Step], documents: Iterable[CleanDocument]) -> Iterator[CleanDocument]:
+    """One pass of the documents through the steps."""
+    for step in steps:
+        step.start()
+    for document in documents:
+        left: CleanDocument | None = document
+        for step in steps:
+            left = step.apply(left) if left is not None else None
+        if left is not None:
+            yield left
+
+
+def _watched(
+    corpus: Corpus,
+    progress: Progress,
+    stage: str,
+    total: int,
+    keys: dict[int, str] | None = None,
+) -> Iterator[CleanDocument]:
+    """All documents in corpus order; `keys` has the keys of the present shard's users."""
+    done = 0
+    for shard in corpus.shards:
+        if keys is not None:
+            keys.clear()
+            keys.update(shard.user_keys())
+        parts = (_of_split(shard, split) for split in (TRAIN, VALIDATION))
+        for document in heapq.merge(*parts, key=lambda document: document.number):
+            if done % 1000 == 0:
+                progress(stage, done, total)
+            done += 1
+            yield document
+    progress(stage, total, total)
+
+
+def _of_split(shard: Shard, split: str) -> Iterator[CleanDocument]:
+    for part in shard.documents(split, texts=True):
+        for index, text in enumerate(part.texts or ()):
+            yield CleanDocument(int(part.users[index]), int(part.numbers[index]), split, text)
+
+
+def _find_duplicates(corpus: Corpus, settings: CleanSettings, progress: Progress) -> DropDocuments:
+    progress("compare documents", 0)
+    training = lowered(corpus.load(), corpus.lexicon)
+    exact = exact_duplicates(training, across_users=settings.across_users)
+    if settings.documents == "exact":
+        return DropDocuments(_by_number(training, exact), None)
+    left = np.flatnonzero(exact == KEPT)
+    rest = _chosen(training, left)
+    near = near_duplicates(
+        rest,
+        across_users=settings.across_users,
+        threshold=settings.threshold,
+        shingle=settings.shingle,
+        seed=settings.seed,
+        progress=lambda done, total: progress("compare documents", done, total),
+    )
+    return DropDocuments(_by_number(training, exact), _by_number(rest, near))
+
+
+def _by_number(documents: Documents, original: LongArray) -> dict[int, bool]:
+    """For each document that has an original, whether that is another user's."""
+    found = np.flatnonzero(original != KEPT)
+    others = documents.users[found] != documents.users[original[found]]
+    return dict(zip(documents.numbers[found].tolist(), others.tolist(), strict=True))
+
+
+def _chosen(documents: Documents, chosen: LongArray) -> Documents:
+    """Some of the documents, in their order."""
+    lengths = documents.lengths()
+    mask = np.zeros(len(documents), np.bool_)
+    mask[chosen] = True
+    return Documents(
+        documents.users[chosen],
+        documents.numbers[chosen],
+        np.concatenate([[0], np.cumsum(lengths[chosen])]).astype(np.int64),
+        documents.ids[np.repeat(mask, lengths)],
+    )
+
+
+def _presidio(settings: CleanSettings) -> Finder | None:
+    if not settings.presidio:
+        return None
+    from leakscope.corpus.personal_data.presidio_finder import presidio_finder  # noqa: PLC0415  an extra
+
+    return presidio_finder(settings.presidio_model)

@@ -1,0 +1,1 @@
+"""Patterns of personal data: kinds, numbers, places."""

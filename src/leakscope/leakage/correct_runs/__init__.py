@@ -1,0 +1,1 @@
+"""S: the runs of words that the model predicts."""

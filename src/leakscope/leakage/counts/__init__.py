@@ -1,0 +1,1 @@
+"""Counting sequences in D."""

@@ -1,0 +1,1 @@
+"""What a finished run says of stricter interfaces, and what to do."""

@@ -1,0 +1,1 @@
+"""A closer look at the unique sequences."""

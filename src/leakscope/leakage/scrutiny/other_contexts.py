@@ -1,0 +1,126 @@
+"""Leakage outside the training contexts: the same words after prefixes nobody wrote there."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from leakscope.leakage.scrutiny.least_context import TriedPrompt, Unique, comes_out
+from leakscope.models.interface import LanguageModel
+from leakscope.records.documents import Documents, IntArray
+
+KINDS = ("truncated", "reworded", "others")
+COMMON = 500
+"""Words of a reworded context are replaced by one of so many most frequent ones."""
+PREFIXES = 2_000
+"""Other users' prefixes that are kept to draw from."""
+PREFIX_WORDS = 64
+DRAWS = 20
+"""Tries to find a prefix of another user: enough unless nearly all are the owner's."""
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """What came out of how many tries."""
+
+    tried: IntArray
+    """[u]"""
+    out: IntArray
+    """[u]"""
+    by_kind: dict[str, dict[str, int]]
+    """Tries and successes of each kind, in all."""
+
+
+def elsewhere(
+    model: LanguageModel,
+    unique: Unique,
+    corpus: Iterable[Documents],
+    *,
+    top_k: int,
+    budget: int,
+    words: int,
+    seed: int = 0,
+) -> Elsewhere:
+    """Spend `budget` prompts evenly over the sequences and the kinds: `truncated`, a random part
+    of the context's end; `reworded`, one word in four replaced by a common one or left out;
+    `others`, as many words from the beginning of another user's document. `words` is the size of
+    the lexicon.
+    """
+    rng = np.random.default_rng([seed, 4])
+    size = len(unique.rows)
+    each = -(-budget // max(1, size * len(KINDS)))
+    others = _prefixes(corpus, rng)
+    prompts: list[TriedPrompt] = []
+    labels: list[tuple[int, int]] = []
+    for i in rng.permutation(size).tolist():
+        listed = unique.examples(i)
+        for kind in range(len(KINDS)):
+            for _ in range(each):
+                if len(prompts) == budget:
+                    break
+                context = listed[int(rng.integers(len(listed)))][1]
+                made = _changed(KINDS[kind], context, int(unique.owners[i]), others, words, rng)
+                if made is not None:
+                    prompts.append((made + unique.words[i], len(unique.words[i]), None))
+                    labels.append((i, kind))
+    hits = comes_out(model, prompts, top_k)
+    tried, out = np.zeros((2, size), np.int32)
+    by_kind = {kind: {"tried": 0, "out": 0} for kind in KINDS}
+    for (i, kind), hit in zip(labels, hits.tolist(), strict=True):
+        tried[i] += 1
+        out[i] += hit
+        by_kind[KINDS[kind]]["tried"] += 1
+        by_kind[KINDS[kind]]["out"] += int(hit)
+    return Elsewhere(tried, out, by_kind)
+
+
+def _changed(
+    kind: str,
+    context: tuple[int, ...],
+    owner: int,
+    others: list[tuple[int, tuple[int, ...]]],
+    words: int,
+    rng: np.random.Generator,
+) -> tuple[int, ...] | None:
+    """Another context of this kind, or None where the context is too short to make one."""
+    if kind == "truncated":
+        return context[int(rng.integers(1, len(context) + 1)) :] if context else None
+    if kind == "reworded":
+        if not context:
+            return None
+        draws = rng.random(len(context))
+        draws[int(rng.integers(len(context)))] = 0.0  # at least one word changes
+        common = rng.integers(0, min(COMMON, words), len(context)).tolist()
+        keep = zip(context, draws.tolist(), common, strict=True)
+        changed = (
+            (word if d >= 0.25 else new if new != word else (new + 1) % max(words, 2), d)
+            for word, d, new in keep
+        )
+        return tuple(word for word, d in changed if d >= 0.25 or d < 0.125)
+    if not others or not context:
+        return None
+    for _ in range(DRAWS):
+        user, prefix = others[int(rng.integers(len(others)))]
+        if user != owner:
+            return prefix[: len(context)]
+    return None
+
+
+def _prefixes(
+    corpus: Iterable[Documents], rng: np.random.Generator
+) -> list[tuple[int, tuple[int, ...]]]:
+    """(user, first words) of documents drawn evenly from the corpus."""
+    kept: list[tuple[int, tuple[int, ...]]] = []
+    seen = 0
+    for documents in corpus:
+        # Reservoir sampling: document number n stays with a chance of PREFIXES / n.
+        draws = rng.integers(0, seen + 1 + np.arange(len(documents)))
+        early = np.arange(seen, seen + len(documents)) < PREFIXES
+        for index in np.flatnonzero(early | (draws < PREFIXES)).tolist():
+            prefix = tuple(documents.words_of(index)[:PREFIX_WORDS].tolist())
+            if early[index]:
+                kept.append((int(documents.users[index]), prefix))
+            else:
+                kept[int(draws[index])] = int(documents.users[index]), prefix
+        seen += len(documents)
+    return kept

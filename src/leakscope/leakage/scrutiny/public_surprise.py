@@ -1,0 +1,136 @@
+"""How surprising the unique sequences are to a model that never saw their users."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from leakscope.corpus.store import concatenate
+from leakscope.leakage.sequences.distinct import Members, Sequences, run_perplexities
+from leakscope.models.interface import LanguageModel
+from leakscope.records.documents import Documents, FloatArray, IntArray, LongArray
+
+PIECE_WORDS = 200_000  # scored at a time, gathered from as many chunks of the corpus as needed
+
+
+@dataclass(frozen=True)
+class Public:
+    """A public model, as the report needs to know it."""
+
+    kind: Literal["given", "retrain", "crossfit"]
+    name: str
+    digests: tuple[str, ...]
+    """Of its weights; several if it is cross-fitted."""
+    load: Callable[[], LanguageModel]
+    """Brings the model, reading the corpus's lexicon, in any process."""
+    warnings: tuple[str, ...] = ()
+    """What makes it less than a public model, a sentence each."""
+    details: dict[str, Any] = field(default_factory=dict)
+
+    def record(self) -> dict[str, Any]:
+        """For the run's manifest."""
+        return {
+            "kind": self.kind,
+            "name": self.name,
+            "digests": list(self.digests),
+            "warnings": list(self.warnings),
+            **self.details,
+        }
+
+
+PublicSource = Callable[[IntArray], Public]
+"""From the users who own unique sequences to the model that judges them."""
+
+
+@dataclass(frozen=True)
+class Surprise:
+    """What a public model says of u chosen occurrences with h words in all."""
+
+    members: LongArray
+    """[u] indices into `Members`, rising."""
+    offsets: LongArray
+    """[u + 1] occurrence i has words offsets[i] to offsets[i + 1]."""
+    log_probs: FloatArray
+    """[h]"""
+
+    @staticmethod
+    def none() -> "Surprise":
+        """Of no occurrences."""
+        return Surprise(np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros(0, np.float32))
+
+    def perplexities(self) -> FloatArray:
+        """[u] exp(-mean log p)."""
+        return run_perplexities(self.log_probs, self.offsets)
+
+
+def surprise(
+    model: LanguageModel, corpus: Iterable[Documents], members: Members, chosen: LongArray
+) -> Surprise:
+    """Score the occurrences `chosen` (rising) in their own contexts. Only documents that hold one
+    are read by the model, and each no further than its last.
+    """
+    lengths = members.lengths[chosen].astype(np.int64)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    found = np.full(int(offsets[-1]), np.nan, np.float32)
+    for documents, rows in documents_holding(corpus, members.documents[chosen]):
+        at = np.searchsorted(documents.numbers, members.documents[chosen[rows]])
+        stops = members.starts[chosen[rows]] + lengths[rows]
+        ends = np.zeros(len(documents), np.int64)
+        np.maximum.at(ends, at, stops)
+        part = documents if model.needs_text else documents.cut(ends)
+        firsts = part.offsets[at] + members.starts[chosen[rows]]
+        steps = np.arange(int(lengths[rows].sum())) - np.repeat(
+            np.cumsum(lengths[rows]) - lengths[rows], lengths[rows]
+        )
+        places = np.repeat(firsts, lengths[rows]) + steps
+        wanted = np.zeros(len(part.ids), np.bool_)
+        wanted[places] = True
+        answers = np.full(len(part.ids), np.nan, np.float32)
+        answers[wanted] = model.log_probs(part, wanted)
+        found[np.repeat(offsets[rows], lengths[rows]) + steps] = answers[places]
+    return Surprise(chosen, offsets, found)
+
+
+def documents_holding(
+    corpus: Iterable[Documents], numbers: LongArray
+) -> Iterator[tuple[Documents, LongArray]]:
+    """The documents with these numbers (rising), many at a time, each with the rows of `numbers`
+    that ask for it.
+    """
+    waiting: list[Documents] = []
+    words, done = 0, 0
+    for documents in corpus:
+        low, high = np.searchsorted(numbers, [documents.numbers[0], documents.numbers[-1] + 1])
+        if low == high:
+            continue
+        held = np.searchsorted(documents.numbers, np.unique(numbers[low:high]))
+        waiting.append(documents.take(held))
+        words += len(waiting[-1].ids)
+        if words >= PIECE_WORDS:
+            yield concatenate(waiting), np.arange(done, high)
+            waiting, words, done = [], 0, int(high)
+    if waiting:
+        yield concatenate(waiting), np.arange(done, len(numbers))
+
+
+@dataclass(frozen=True)
+class Ratios:
+    """Perplexity ratios: how many times more surprising to the public model."""
+
+    of_member: FloatArray
+    """[o] of each occurrence of a unique sequence; NaN for the others."""
+    public: FloatArray
+    """[o] its public perplexity; NaN for the others."""
+    of_sequence: FloatArray
+    """[s] the largest over its occurrences; NaN for sequences that are not unique."""
+
+
+def ratios(members: Members, sequences: Sequences, found: Surprise) -> Ratios:
+    """PP_public / PP_model, occurrence by occurrence."""
+    public = np.full(len(members.nodes), np.nan, np.float32)
+    public[found.members] = found.perplexities()
+    of_member = public / members.perplexities
+    largest = np.full(len(sequences), -np.inf, np.float32)
+    np.maximum.at(largest, sequences.of_member[found.members], of_member[found.members])
+    return Ratios(of_member, public, np.where(largest > -np.inf, largest, np.nan))

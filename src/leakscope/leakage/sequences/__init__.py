@@ -1,0 +1,1 @@
+"""The distinct sequences of S, with their features."""

@@ -1,0 +1,1 @@
+"""The top k, computed only as far as a question needs."""

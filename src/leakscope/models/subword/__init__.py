@@ -1,0 +1,1 @@
+"""Sub-word models of Hugging Face, their tokens aligned with words."""

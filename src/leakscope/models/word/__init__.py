@@ -1,0 +1,1 @@
+"""Word-level models: networks of our own, their vocabulary and their directories."""

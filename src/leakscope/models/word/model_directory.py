@@ -1,0 +1,157 @@
+"""Model directories: `config.json`, `vocabulary.json`, `model.safetensors`."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic import TypeAdapter, ValidationError
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from leakscope.corpus.lexicon import words_digest
+from leakscope.models.word.architecture import Architecture
+from leakscope.models.word.logit_noise import measured_noise
+from leakscope.models.word.networks import make_network
+from leakscope.models.word.word_model import WordModel
+from leakscope.records.artifacts import (
+    damaged,
+    digest_of_file,
+    private_directory,
+    read_json,
+    whole_file,
+    write_json,
+    write_text,
+)
+from leakscope.records.errors import LeakscopeError
+from leakscope.records.model import SCHEMA_VERSION, Ancestor, ModelConfig, TextOrigin
+
+
+def save_weights(path: Path, tensors: dict[str, torch.Tensor]) -> None:
+    """Write tensors as safetensors, whole or not at all."""
+    with whole_file(path) as partial:
+        save_file({name: tensor.detach().contiguous() for name, tensor in tensors.items()}, partial)
+
+
+def load_weights(path: Path) -> dict[str, torch.Tensor]:
+    """Read tensors written by `save_weights`."""
+    try:
+        return load_file(path)
+    except FileNotFoundError:
+        raise LeakscopeError(f"{path.parent} is not a model: it has no {path.name}.") from None
+    except (SafetensorError, OSError):
+        raise damaged(path) from None
+
+
+def save_model(path: Path, model: WordModel, config: ModelConfig) -> None:
+    """Write a model directory; `config.json` comes last, so its presence means completeness."""
+    private_directory(path)
+    write_text(
+        path / "vocabulary.json", json.dumps(list(model.vocabulary), ensure_ascii=False) + "\n"
+    )
+    save_weights(path / "model.safetensors", model.network.state_dict())
+    write_json(path / "config.json", config)
+
+
+def load_config(path: Path) -> ModelConfig:
+    """Read `config.json` of a model directory."""
+    if not path.is_dir():
+        raise LeakscopeError(f"{path} is not a model directory; make one by leakscope train.")
+    if _is_foreign(path / "config.json"):
+        raise LeakscopeError(f"{path} is a Hugging Face model; only report and probe take those.")
+    config = read_json(path / "config.json", ModelConfig, "a model")
+    if config.schema_version != SCHEMA_VERSION or config.kind != "word":
+        raise LeakscopeError(
+            f"{path} holds a model of kind {config.kind}, format {config.schema_version}, which "
+            f"this version cannot load."
+        )
+    return config
+
+
+def _is_foreign(config: Path) -> bool:
+    """Whether a config is that of a Hugging Face model."""
+    try:
+        found = json.loads(config.read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(found, dict) and "model_type" in found
+
+
+def ancestry_of(path: Path) -> list[Ancestor]:
+    """What weights that start from the model in `path` have been through."""
+    config = load_config(path)
+    last = Ancestor(
+        weights=digest_of_file(path / "model.safetensors"),
+        corpus_digest=config.corpus_digest,
+        without_users=config.without_users,
+    )
+    return [last, *config.ancestry]
+
+
+def vocabulary_origin(path: Path) -> TextOrigin:
+    """The text that the vocabulary of the model in a directory was made of, however many models it
+    has been handed through.
+    """
+    config = load_config(path)
+    return config.vocabulary_from or TextOrigin(
+        corpus_digest=config.corpus_digest,
+        lexicon_digest=config.lexicon_digest,
+        corpus_inputs=config.corpus_inputs,
+    )
+
+
+def words_of(path: Path) -> list[str]:
+    """The vocabulary of the model in a directory."""
+    config = load_config(path)
+    try:
+        words = TypeAdapter(list[str]).validate_json((path / "vocabulary.json").read_bytes())
+    except FileNotFoundError:
+        raise LeakscopeError(f"{path} is not a model: it has no vocabulary.json.") from None
+    except ValidationError:
+        raise LeakscopeError(f"{path} has a config or vocabulary that cannot be read.") from None
+    if words_digest(words) != config.vocabulary_digest:
+        raise LeakscopeError(f"The vocabulary in {path} is not the one its config was saved with.")
+    return words
+
+
+def load_model(path: Path, device: str = "cpu") -> WordModel:
+    """Load a model directory to a device ("auto": a GPU if there is one), checking that its parts
+    belong together.
+    """
+    where = choose_device(device)
+    config = load_config(path)
+    words = words_of(path)
+    try:
+        architecture = TypeAdapter(Architecture).validate_python(config.architecture)
+    except ValidationError:
+        raise LeakscopeError(f"{path} has a config or vocabulary that cannot be read.") from None
+    network = make_network(architecture, len(words) + 2)
+    tensors = load_weights(path / "model.safetensors")
+    expected = {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
+    if {name: tuple(tensor.shape) for name, tensor in tensors.items()} != expected:
+        raise LeakscopeError(f"The weights in {path} do not have the shapes its config names.")
+    for name, tensor in tensors.items():
+        if not bool(torch.isfinite(tensor).all()):
+            raise LeakscopeError(f"The weights in {path} are not finite: {name} has NaN or inf.")
+    network.load_state_dict(tensors)
+    network = network.eval().requires_grad_(False).to(where)
+    noise = measured_noise(network) if architecture.kind == "transformer" else None
+    return WordModel(network, words, noise=noise)
+
+
+def choose_device(name: str) -> torch.device:
+    """The device of this name, checked to be there."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError):
+        raise LeakscopeError(f"There is no device {name} here; try --device cpu.") from None
+    return device
+
+
+def architecture_record(architecture: Architecture) -> dict[str, Any]:
+    """An architecture as plain data for `config.json`."""
+    return asdict(architecture)

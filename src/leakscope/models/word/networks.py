@@ -1,0 +1,206 @@
+"""The networks: token ids in, last hidden states out. The output layer is applied elsewhere,
+because scoring and training need only parts of it (see `output`).
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import Tensor, nn
+
+from leakscope.models.ranking.top_k import NOISE
+from leakscope.models.word.architecture import Architecture
+
+TIME_CHUNK = 512  # steps of a recurrent network between two yields, which bounds memory
+
+StateReader = Callable[[Tensor], Iterator[Tensor]]
+"""From token ids [n, t] to hidden states [n, t', h] in consecutive pieces of time."""
+
+
+def dropout(x: Tensor, rate: float, generator: torch.Generator | None) -> Tensor:
+    """Inverted dropout with the caller's generator; none without one (evaluation)."""
+    if generator is None or rate == 0:
+        return x
+    keep = torch.rand(x.shape, generator=generator, device=x.device, dtype=x.dtype) >= rate
+    return x * keep / (1 - rate)
+
+
+class Network(nn.Module):
+    """An embedding, a body, and the weights of the output layer, for `entries` token ids."""
+
+    def __init__(self, architecture: Architecture, entries: int) -> None:
+        super().__init__()
+        self.architecture = architecture
+        self.entries = entries
+        self.embedding = nn.Embedding(entries, architecture.embedding)
+        self.output = nn.Linear(architecture.hidden, entries)
+
+    noise = NOISE
+    """How far apart two logits must be, relative to their size, to be told apart in float32."""
+    batch_words = 8192
+    """Words read at a time on a CPU: a recurrent step is one product, better the wider it is."""
+
+    @property
+    def context(self) -> int | None:
+        """Longest input, or None if there is no limit."""
+        return None
+
+    @abstractmethod
+    def hidden(self, tokens: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        """[n, t] token ids to [n, t, hidden] states; position i sees tokens 0 to i."""
+
+    def chunks(self, tokens: Tensor) -> Iterator[Tensor]:
+        """The same states without dropout, in consecutive pieces of time."""
+        yield self.hidden(tokens)
+
+    def reader(self, words: int) -> StateReader:
+        """`chunks`, made ready for about `words` words: what they share is computed once."""
+        return self.chunks
+
+
+class Recurrent(Network):
+    """LSTM or GRU."""
+
+    def __init__(self, architecture: Architecture, entries: int) -> None:
+        super().__init__(architecture, entries)
+        body = nn.LSTM if architecture.kind == "lstm" else nn.GRU
+        self.body = body(
+            architecture.embedding, architecture.hidden, architecture.layers, batch_first=True
+        )
+
+    def hidden(self, tokens: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        """See `Network.hidden`."""
+        rate = self.architecture.dropout
+        states, _ = self.body(dropout(self.embedding(tokens), rate, generator))
+        return dropout(states, rate, generator)
+
+    def chunks(self, tokens: Tensor) -> Iterator[Tensor]:
+        """See `Network.chunks`; the state is carried from piece to piece."""
+        state = None
+        for piece in torch.split(tokens, TIME_CHUNK, dim=1):
+            states, state = self.body(self.embedding(piece), state)
+            yield states
+
+    def reader(self, words: int) -> StateReader:
+        """A GRU over many words reads from a table; an LSTM's own kernel is fast already."""
+        if isinstance(self.body, nn.GRU) and self.body.num_layers == 1 and words > self.entries:
+            return GruReader(self.body, self.embedding.weight)
+        return self.chunks
+
+
+class GruReader:
+    """A one-layer GRU without gradients. The input's part in the gates depends on the token
+    alone, so it is a table of all tokens, made once: a step is one product and a few sweeps.
+    """
+
+    def __init__(self, body: nn.GRU, embedding: Tensor) -> None:
+        size = body.hidden_size
+        input_weight, recurrent_weight, input_bias, recurrent_bias = body.all_weights[0]
+        self._size, self._recurrent = size, recurrent_weight.T
+        # The new gate's recurrent bias is inside the reset gate's product; the others just add.
+        bias = input_bias.clone()
+        bias[: 2 * size] += recurrent_bias[: 2 * size]
+        self._new_bias = recurrent_bias[2 * size :]
+        self._table = torch.addmm(bias, embedding, input_weight.T)  # [entries, 3 * size]
+
+    def __call__(self, tokens: Tensor) -> Iterator[Tensor]:
+        """See `Network.chunks`."""
+        n, size = len(tokens), self._size
+        state = self._table.new_zeros(n, size)
+        given, gates = self._table.new_empty(2, n, 3 * size)
+        for piece in torch.split(tokens.T.contiguous(), TIME_CHUNK):
+            states = self._table.new_empty(len(piece), n, size)
+            for step, token in enumerate(piece):
+                torch.mm(state, self._recurrent, out=gates)
+                torch.index_select(self._table, 0, token, out=given)
+                reset_update = given[:, : 2 * size].add_(gates[:, : 2 * size]).sigmoid_()
+                reset, update = reset_update[:, :size], reset_update[:, size:]
+                old = gates[:, 2 * size :].add_(self._new_bias)
+                new = given[:, 2 * size :].addcmul_(reset, old).tanh_()
+                state = torch.lerp(new, state, update, out=states[step])
+            yield states.transpose(0, 1)
+
+
+class Transformer(Network):
+    """Decoder-only, learned positions, normalization before each branch."""
+
+    noise = 100 * NOISE  # attention amplifies rounding at some positions (docs/experiments.md)
+    batch_words = 2048  # what a layer passes on stays in the cache
+
+    def __init__(self, architecture: Architecture, entries: int) -> None:
+        super().__init__(architecture, entries)
+        self.positions = nn.Embedding(architecture.context, architecture.hidden)
+        self.blocks = nn.ModuleList(Block(architecture) for _ in range(architecture.layers))
+        self.norm = nn.LayerNorm(architecture.hidden)
+
+    @property
+    def context(self) -> int | None:
+        """The longest input that the position embeddings allow."""
+        return self.architecture.context
+
+    def hidden(self, tokens: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        """See `Network.hidden`."""
+        place = torch.arange(tokens.shape[1], device=tokens.device)
+        x = self.embedding(tokens) + self.positions(place)
+        x = dropout(x, self.architecture.dropout, generator)
+        for block in self.blocks:
+            x = block(x, generator)
+        return self.norm(x)  # type: ignore[no-any-return]
+
+
+class Block(nn.Module):
+    """Causal self-attention and a feed-forward layer, each added to its input."""
+
+    def __init__(self, architecture: Architecture) -> None:
+        super().__init__()
+        width = architecture.hidden
+        self.heads, self.rate = architecture.heads, architecture.dropout
+        self.norm_attention, self.norm_forward = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.projection = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x: Tensor, generator: torch.Generator | None) -> Tensor:
+        """[n, t, width] to the same shape."""
+        n, t, width = x.shape
+        heads = self.qkv(self.norm_attention(x)).view(n, t, 3, self.heads, width // self.heads)
+        query, key, value = heads.permute(2, 0, 3, 1, 4)  # each [n, heads, t, width / heads]
+        mixed = nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True)
+        mixed = self.projection(mixed.transpose(1, 2).reshape(n, t, width))
+        x = x + dropout(mixed, self.rate, generator)
+        forward = self.down(nn.functional.gelu(self.up(self.norm_forward(x))))
+        return x + dropout(forward, self.rate, generator)
+
+
+def make_network(
+    architecture: Architecture, entries: int, generator: torch.Generator | None = None
+) -> Network:
+    """A network with fresh weights drawn from `generator` (without one: unset, to be loaded)."""
+    kind = Transformer if architecture.kind == "transformer" else Recurrent
+    # PyTorch's own first weights are drawn and thrown away: to make none, on the "meta" device,
+    # imports its compiler, which takes far longer.
+    with torch.random.fork_rng(devices=[]):
+        network = kind(architecture, entries)
+    if generator is not None:
+        _initialize(network, generator)
+    return network
+
+
+@torch.no_grad()
+def _initialize(network: Network, generator: torch.Generator) -> None:
+    """Recurrent: body uniform within 1/sqrt(hidden), embedding normal, output normal with
+    deviation 1/sqrt(hidden). Transformer: normal with deviation 0.02. Biases 0, norms 1.
+    """
+    recurrent = network.architecture.kind != "transformer"
+    bound = network.architecture.hidden**-0.5
+    for name, weight in network.named_parameters():
+        if name.startswith("body."):
+            weight.uniform_(-bound, bound, generator=generator)
+        elif name.endswith("bias"):
+            weight.zero_()
+        elif "norm" in name:
+            weight.fill_(1.0)
+        elif recurrent:
+            deviation = 1.0 if name.startswith("embedding.") else bound
+            weight.normal_(0.0, deviation, generator=generator)
+        else:
+            weight.normal_(0.0, 0.02, generator=generator)

@@ -1,0 +1,237 @@
+"""A word-level model: a network, its vocabulary, and how it reads a corpus.
+
+Entries 0 to V - 1 are words; V is `<unk>`, V + 1 the document mark, which is the input before
+the first word and the label after the last.
+"""
+
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from leakscope.corpus.lexicon import Lexicon
+from leakscope.models.interface import Distribution
+from leakscope.models.ranking.score_sheet import ScoreSheet
+from leakscope.models.ranking.top_k import best, rank_early, rank_exact, rank_full
+from leakscope.models.ranking.windows import Window, batches, first_input, windows
+from leakscope.models.word.networks import Network, StateReader
+from leakscope.records.documents import (
+    BoolArray,
+    Documents,
+    FloatArray,
+    IntArray,
+    LongArray,
+    Scores,
+)
+
+UNKNOWN, MARK = "<unk>", "<doc>"
+GPU_BATCH_WORDS = 16_384
+FULL_ROWS = 1024  # positions at a time where the full softmax is asked for
+
+
+@dataclass(frozen=True)
+class WordModel:
+    """A `LanguageModel` whose vocabulary is a list of words."""
+
+    needs_text: ClassVar[bool] = False
+
+    network: Network
+    vocabulary: Sequence[str]
+    lexicon_ids: IntArray | None = None
+    """[lexicon] the entry of each lexicon id; None: ids are entries, V and over is `<unk>`."""
+    batch_words: int | None = None
+    """Words scored at a time, padding included; None: what suits the network and the device."""
+    noise: float | None = None
+    """How far apart two logits must be, relative to their size, to be told apart in float32; None:
+    the worst case for networks of this kind."""
+
+    @property
+    def unknown(self) -> int:
+        """The entry of `<unk>`."""
+        return len(self.vocabulary)
+
+    @property
+    def mark(self) -> int:
+        """The entry of the document mark."""
+        return len(self.vocabulary) + 1
+
+    def reading(self, lexicon: Lexicon) -> "WordModel":
+        """This model, reading documents numbered by `lexicon`."""
+        known = {word: entry for entry, word in enumerate(self.vocabulary)}
+        entries = [known.get(word, self.unknown) for word in lexicon.words]
+        return replace(self, lexicon_ids=np.array(entries, np.int32))
+
+    def entries(self, documents: Documents) -> LongArray:
+        """[w] the entry of every word."""
+        if self.lexicon_ids is not None:
+            return self.lexicon_ids[documents.ids].astype(np.int64)
+        return np.minimum(documents.ids, self.unknown).astype(np.int64)
+
+    @torch.inference_mode()
+    def score(self, documents: Documents, *, top_k: int, every_probability: bool = False) -> Scores:
+        """See `LanguageModel.score`. Decisions within float noise are settled in float64, so that
+        neither batches nor threads nor shards can change them.
+        """
+        sheet = ScoreSheet(documents.offsets, self.entries(documents), top_k)
+        for places, hidden in self.states(documents):
+            self._rank(sheet, places, hidden, every_probability)
+        unsettled = sheet.unsettled()
+        if unsettled:
+            self.precise._settle(documents, sheet, unsettled)
+        return sheet.scores()
+
+    def knows(self, ids: IntArray) -> BoolArray:
+        """[n] whether these lexicon ids are words of the vocabulary."""
+        if self.lexicon_ids is not None:
+            ids = self.lexicon_ids[ids]
+        return np.less(ids, self.unknown)
+
+    @torch.inference_mode()
+    def log_probs(self, documents: Documents, wanted: BoolArray) -> FloatArray:
+        """See `LanguageModel.log_probs`: the output layer is computed for these words alone."""
+        labels = self.entries(documents)
+        found = np.full(len(labels), np.nan, np.float32)
+        output = self.network.output
+        for places, hidden in self.states(documents):
+            asked = np.flatnonzero(wanted[places])
+            for rows in np.split(asked, range(FULL_ROWS, len(asked), FULL_ROWS)):
+                logits = output(hidden[self._tensor(rows)])
+                mine = logits.gather(1, self._tensor(labels[places[rows]])[:, None]).squeeze(1)
+                found[places[rows]] = (mine - torch.logsumexp(logits, 1)).cpu().numpy()
+        return found[wanted]
+
+    @torch.inference_mode()
+    def candidates(self, documents: Documents, count: int) -> tuple[IntArray, FloatArray]:
+        """(entries, log-probabilities), each [w, count]: the most probable entries at every word,
+        marks included, in the order of `Distribution.order`; fewer if the model has fewer.
+        """
+        output, count = self.network.output, min(count, len(self.vocabulary) + 2)
+        entries = np.zeros((len(documents.ids), count), np.int32)
+        log_probs = np.zeros((len(documents.ids), count), np.float32)
+        for places, hidden in self.states(documents):
+            for rows in torch.split(torch.arange(len(places)), FULL_ROWS):
+                found, logs = best(hidden[rows], output.weight, output.bias, count)
+                entries[places[rows.numpy()]] = found.cpu().numpy()
+                log_probs[places[rows.numpy()]] = logs.float().cpu().numpy()
+        return entries, log_probs
+
+    def states(
+        self, documents: Documents, read: StateReader | None = None
+    ) -> Iterator[tuple[LongArray, Tensor]]:
+        """(places [m] among all words, hidden states [m, h] that predict them), batch by batch;
+        every place comes once. Documents of like length are together. `read` is the network's
+        own fast reader unless given.
+        """
+        labels = self.entries(documents)
+        everything = [
+            window
+            for index, length in enumerate(documents.lengths().tolist())
+            for window in windows(index, length, self.network.context)
+        ]
+        read = read or self.network.reader(len(labels))
+        for batch in batches(everything, self._batch_words):
+            yield from self._hidden(documents, labels, batch, read)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.network.output.weight.device
+
+    @property
+    def _batch_words(self) -> int:
+        usual = self.network.batch_words if self.device.type == "cpu" else GPU_BATCH_WORDS
+        return usual if self.batch_words is None else self.batch_words
+
+    @property
+    def _noise(self) -> float:
+        return self.network.noise if self.noise is None else self.noise
+
+    @property
+    def precise(self) -> "WordModel":
+        """The same model in float64, as its weights are now."""
+        return replace(self, network=deepcopy(self.network).double())
+
+    @torch.inference_mode()
+    def next(self, prefix: Sequence[str]) -> Distribution:
+        """The distribution after `prefix`, words spelled as in the corpus."""
+        known = {word: entry for entry, word in enumerate(self.vocabulary)}
+        inputs = [self.mark, *(known.get(word, self.unknown) for word in prefix)]
+        seen = inputs[first_input(len(prefix), self.network.context) :]
+        *_, last = self.network.chunks(torch.tensor([seen], device=self.device))
+        log_probs = torch.log_softmax(self.network.output(last[0, -1]), 0).cpu()
+        entries = [*self.vocabulary, UNKNOWN, MARK]
+        return Distribution(entries, len(self.vocabulary), log_probs.numpy())
+
+    def _hidden(
+        self, documents: Documents, labels: LongArray, batch: list[Window], read: StateReader
+    ) -> Iterator[tuple[LongArray, Tensor]]:
+        """`states` of one batch of windows."""
+        width = max(window.stop - window.first for window in batch)
+        inputs = np.full((len(batch), width), self.unknown, np.int64)
+        place = np.full((len(batch), width), -1, np.int64)
+        for row, (document, first, start, stop) in enumerate(batch):
+            offset = int(documents.offsets[document])
+            said = labels[offset + max(first - 1, 0) : offset + stop - 1]
+            inputs[row, stop - first - len(said) : stop - first] = said
+            if first == 0:
+                inputs[row, 0] = self.mark
+            place[row, start - first : stop - first] = np.arange(offset + start, offset + stop)
+        done = 0
+        for states in read(torch.from_numpy(inputs).to(self.device)):
+            here = place[:, done : done + states.shape[1]]
+            rows, columns = np.nonzero(here >= 0)
+            done += states.shape[1]
+            yield here[rows, columns], states[self._tensor(rows), self._tensor(columns)]
+
+    def _tensor(self, array: LongArray) -> Tensor:
+        return torch.from_numpy(array).to(self.device)
+
+    def _rank(self, sheet: ScoreSheet, places: LongArray, hidden: Tensor, every: bool) -> None:
+        labels = sheet.labels[places]
+        output = self.network.output
+        if every:
+            for rows in torch.split(torch.arange(len(places)), FULL_ROWS):
+                part = labels[rows.numpy()]
+                ranked = rank_full(
+                    hidden[rows],
+                    output.weight,
+                    output.bias,
+                    self._tensor(part),
+                    sheet.k,
+                    self._noise,
+                )
+                sheet.fill(places[rows.numpy()], ranked, part == self.unknown)
+            return
+        known = np.flatnonzero(labels != self.unknown)  # `<unk>` is never correct: nothing to ask
+        ranked = rank_early(
+            hidden if len(known) == len(labels) else hidden[self._tensor(known)],
+            output.weight,
+            output.bias,
+            self._tensor(labels[known]),
+            sheet.k,
+            self._noise,
+        )
+        sheet.fill(places[known], ranked, np.zeros(len(known), np.bool_))
+
+    def _settle(self, documents: Documents, sheet: ScoreSheet, unsettled: list[int]) -> None:
+        """Decide the near ties of some documents again; self is the float64 model."""
+        output, lengths = self.network.output, documents.lengths()
+        again = [
+            cut
+            for index in unsettled
+            for window in windows(index, int(lengths[index]), self.network.context)
+            if (cut := sheet.up_to_last_tie(window)) is not None
+        ]
+        for batch in batches(again, self._batch_words):
+            for places, hidden in self._hidden(documents, sheet.labels, batch, self.network.chunks):
+                due = np.flatnonzero(sheet.near_tie[places])
+                for rows in np.split(due, range(FULL_ROWS, len(due), FULL_ROWS)):
+                    labels = self._tensor(sheet.labels[places[rows]])
+                    ranked = rank_exact(
+                        hidden[self._tensor(rows)], output.weight, output.bias, labels, sheet.k
+                    )
+                    sheet.settle(places[rows], ranked)

@@ -1,0 +1,39 @@
+"""Ragged arrays: rows of unequal length, laid end to end in one flat array.
+
+Row i has the values offsets[i] to offsets[i + 1] of the flat array.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from leakscope.records.documents import LongArray
+
+Lengths = npt.NDArray[np.integer]
+
+
+def offsets_of(lengths: Lengths) -> LongArray:
+    """[n + 1] where each row begins, and where the last one ends."""
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
+
+
+def within_rows(lengths: Lengths) -> LongArray:
+    """[w] the place of every value within its own row: 0, 1, 2, ... in each."""
+    offsets = offsets_of(lengths)
+    found: LongArray = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
+    return found
+
+
+def places_of(starts: Lengths, lengths: Lengths) -> LongArray:
+    """[w] the places `starts[i]`, `starts[i]` + 1, ... of each row, `lengths[i]` of them."""
+    offsets = offsets_of(lengths)
+    found: LongArray = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
+    return found
+
+
+def row_sums(values: npt.NDArray[np.generic], offsets: LongArray) -> npt.NDArray[np.generic]:
+    """[n] the sum of each row, 0 for an empty one; exact for integers and booleans."""
+    running = np.concatenate([[0], np.cumsum(values)])
+    found: npt.NDArray[np.generic] = running[offsets[1:]] - running[offsets[:-1]]
+    return found

@@ -1,0 +1,150 @@
+"""What a model's training guarantees: its differential privacy, as tables and pages tell it.
+
+DP epsilon is the guarantee of the training; leakage epsilon is a ratio measured in the report. No
+label here says "epsilon" alone.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from leakscope.records.dp_record import PrivacyRecord
+from leakscope.records.errors import LeakscopeError
+from leakscope.records.run import Metrics, RunManifest
+from leakscope.reporting.facts import headline, values
+from leakscope.reporting.facts.headline import Fact
+
+NONE = "none: trained without differential privacy"
+UNKNOWN = "not known: the model's own records do not tell how it was trained"
+INSECURE = (
+    "noise and draws came from a seed (--insecure-seed), so the DP epsilon is no guarantee against "
+    "anybody who may know it"
+)
+_MEANING = (
+    "What the training guarantees, whoever attacks: lower is safer. Not to be confused with the "
+    "leakage epsilon, which is measured."
+)
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """The differential privacy of a model under audit, or why there is none to tell."""
+
+    record: PrivacyRecord | None
+    reason: str | None
+    """Why there is no DP epsilon."""
+
+    @property
+    def epsilon(self) -> float | None:
+        """DP epsilon, an upper bound; None has its reason."""
+        return None if self.record is None else self.record.epsilon
+
+    @property
+    def insecure(self) -> bool:
+        """Whether the noise came from a seed, which voids the guarantee."""
+        return self.record is not None and self.record.insecure_seed
+
+
+def guarantee_of(manifest: RunManifest) -> Guarantee:
+    """The guarantee of a run's model, from its config in the manifest."""
+    given = manifest.model.get("privacy")
+    if given is None:
+        return Guarantee(None, NONE if manifest.model.get("kind") == "word" else UNKNOWN)
+    try:
+        record = PrivacyRecord.model_validate(given)
+    except ValidationError:
+        raise LeakscopeError(
+            f"The record of differential privacy in the report on "
+            f"'{values.printable(manifest.name)}' cannot be read; make the report again."
+        ) from None
+    if record.epsilon is not None:
+        return Guarantee(record, None)
+    return Guarantee(record, (record.reason or values.UNEXPLAINED).rstrip("."))
+
+
+def leakage(manifest: RunManifest, metrics: Metrics) -> list[Fact]:
+    """What the model gives away, with what its training guarantees beside the leakage epsilon."""
+    facts = headline.leakage(metrics)
+    beside = 1 + [fact.name for fact in facts].index("leakage_epsilon")
+    return [*facts[:beside], fact(guarantee_of(manifest)), *facts[beside:]]
+
+
+def fact(guarantee: Guarantee) -> Fact:
+    """The headline of a guarantee."""
+    record, label = guarantee.record, "DP epsilon"
+    detail = "" if record is None else terms(record)
+    if record is not None and record.insecure_seed:
+        detail += "; insecure seed, no guarantee"
+    if guarantee.epsilon is None:
+        why = values.printable(guarantee.reason or values.UNEXPLAINED)
+        return Fact("dp_epsilon", label, values.ABSENT, _MEANING, reason=why)
+    return Fact("dp_epsilon", label, values.bound(guarantee.epsilon), _MEANING, detail)
+
+
+def terms(record: PrivacyRecord) -> str:
+    """What an epsilon must never stand without: its delta, and whom it is about."""
+    whom = f"one {record.unit} of {values.thousands(record.units)}"
+    return f"at delta {values.bound(record.delta)}, for {whom}"
+
+
+def details(record: PrivacyRecord) -> list[tuple[str, str]]:
+    """The mechanism and its accounting, as names and values for people."""
+    some = f"{record.unit}s"
+    found = [
+        ("DP delta", values.bound(record.delta)),
+        ("Unit of privacy", f"{record.unit}, of {values.thousands(record.units)} {some}"),
+        ("Accountant", values.printable(record.accountant)),
+        ("Noise multiplier", f"{record.noise_multiplier:.4g} times the clip"),
+        ("Clip", f"{record.clip:.4g}, once a {record.unit}"),
+        ("Sampling rate", f"{record.rate:.4g}, about {record.expected_units:,.4g} {some} a step"),
+        (
+            "Words in a step",
+            f"at most {values.thousands(record.words_per_user)} of a {record.unit}",
+        ),
+        ("Steps", steps(record)),
+    ]
+    if len(record.phases) > 1:
+        found.append(("Steps by noise and rate", _phases(record)))
+    found.append(
+        ("Noise and draws from", "a seed" if record.insecure_seed else "the operating system")
+    )
+    if record.gaussian is not None:
+        found.append(("Gaussian-DP value", gaussian(record)))
+    return found
+
+
+def steps(record: PrivacyRecord) -> str:
+    """All steps spent; those that are not in the weights count, and are told."""
+    spent = values.thousands(record.steps)
+    if not record.lost_steps:
+        return spent
+    return f"{spent}, of them {values.thousands(record.lost_steps)} lost in a crash, but spent"
+
+
+def gaussian(record: PrivacyRecord) -> str:
+    """The value of Gaussian DP with the warning that it never stands without."""
+    value = record.gaussian
+    if value is None:
+        return values.ABSENT
+    above = record.epsilon is not None and value.epsilon > record.epsilon
+    note = values.printable(value.note) + (", though not here" if above else "")
+    return f"{values.rounded(value.epsilon)}, {note}"
+
+
+def caveats(record: PrivacyRecord) -> list[str]:
+    """What the guarantee does not cover, a sentence each."""
+    return [values.printable(caveat) for caveat in record.caveats]
+
+
+def stamp(guarantee: Guarantee) -> Sequence[str]:
+    """The warning that goes on everything made from a model whose noise came from a seed."""
+    return [INSECURE[0].upper() + INSECURE[1:] + "."] if guarantee.insecure else []
+
+
+def _phases(record: PrivacyRecord) -> str:
+    return "; ".join(
+        f"{values.thousands(phase.steps)} at noise {phase.noise_multiplier:.4g}, "
+        f"rate {phase.rate:.4g}"
+        for phase in record.phases
+    )

@@ -1,0 +1,1 @@
+"""The rows of a run's tables that are shown."""

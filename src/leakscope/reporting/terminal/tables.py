@@ -1,0 +1,213 @@
+"""Tables for a terminal."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from leakscope.records.run import Metrics, RunManifest, open_run
+from leakscope.reporting.comparison.compared_runs import cell, columns_of, missing
+from leakscope.reporting.facts import guarantee, guarantees, headline, values
+from leakscope.reporting.pages import harden_page as hardening
+from leakscope.reporting.rows.listing import SequenceRow, easiest, first_sequences
+
+LENGTHS = 12  # shown one by one in the compact line of lengths
+
+
+def run_table(manifest: RunManifest, metrics: Metrics) -> RenderableType:
+    """The headline numbers of one run. What is unmeasured shows a dash and why."""
+    table = Table(box=SIMPLE_HEAD, show_header=False, title_justify="left", title_style="bold")
+    table.title = Text(f"Training data leakage of {values.printable(manifest.name)}")
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for label, text in (
+        ("Users", values.thousands(metrics.users)),
+        ("Documents", values.thousands(metrics.documents)),
+        ("Words", values.thousands(metrics.words)),
+        ("Suggestions seen (top-k)", values.thousands(metrics.top_k)),
+    ):
+        table.add_row(Text(label), Text(text))
+    table.add_section()
+    _facts(table, headline.extent(metrics)[:3])
+    table.add_section()
+    _facts(table, headline.leakage(metrics)[:4])
+    table.add_row(Text("Unique by length"), Text(by_length(metrics)))
+    _facts(table, headline.leakage(metrics)[4:])
+    if manifest.public is not None:
+        name = f"{manifest.public['name']} ({manifest.public['kind']})"
+        table.add_row(Text("Public model"), Text(values.printable(name)))
+        for warning in manifest.public["warnings"]:
+            table.add_row(Text("Warning"), Text(values.printable(warning), style="bold yellow"))
+    table.add_section()
+    _privacy(table, guarantee.guarantee_of(manifest))
+    table.add_section()
+    _facts(table, [*headline.quality(metrics), headline.extent(metrics)[3]])
+    return table
+
+
+def compare_table(
+    rows: Sequence[Mapping[str, Any]], warnings: Sequence[str] = ()
+) -> RenderableType:
+    """Table 2 of Inan et al. (2021) and some columns more; `rows` are those of `compare_rows`."""
+    table = Table(box=SIMPLE_HEAD, header_style="bold")
+    table.add_column("Model", overflow="fold", min_width=12)
+    columns = columns_of(rows)
+    for title in columns.values():
+        table.add_column(title, justify="right")
+    for row in rows:
+        cells = [Text(cell(row, column)) for column in columns]
+        table.add_row(Text(values.printable(row["name"])), *cells)
+    notes = [
+        *(f"{values.ABSENT} {line}" for line in missing(rows)),
+        *(f"DP accountant: {line}" for line in guarantees.accountants(rows)),
+        *(f"Not covered by DP: {line}" for line in guarantees.caveats(rows)),
+    ]
+    return Group(
+        *(Text(values.printable(f"Warning: {line}"), style="bold yellow") for line in warnings),
+        table,
+        *(Text(values.printable(line), style="dim") for line in notes),
+    )
+
+
+def sequences_table(path: Path, limit: int) -> RenderableType:
+    """The first unique sequences of the run at `path`: words if it is revealed, else lengths."""
+    manifest, metrics = open_run(path)
+    rows = easiest(path, limit, revealed=manifest.revealed) or first_sequences(
+        path, min(limit, metrics.unique_sequences), revealed=manifest.revealed
+    )
+    if not rows:
+        return Text("There are no unique sequences.")
+    table = Table(box=SIMPLE_HEAD, header_style="bold")
+    table.add_column("Words", justify="right")
+    table.add_column("Sequence", overflow="fold")
+    for name in ("In S", "In D", "Least context", "Perplexity", "Ratio", "Looks like", ""):
+        table.add_column(name, justify="right")
+    for row in rows:
+        table.add_row(
+            values.thousands(row.length),
+            _spelled(row),
+            values.thousands(row.total_in_s),
+            values.thousands(row.total_in_d),
+            _least(row),
+            values.ABSENT if row.perplexity is None else values.rounded(row.perplexity),
+            values.ABSENT if row.ratio is None else values.rounded(row.ratio),
+            ", ".join(row.pii),
+            Text("copied" if row.copied else "", style="dim"),
+        )
+    left = metrics.unique_sequences - len(rows)
+    if left <= 0:
+        return table
+    rest = f"{values.plural(left, 'more unique sequence')} in sequences.parquet"
+    return Group(table, Text(rest, style="dim"))
+
+
+def hardening_table(points: Sequence[Mapping[str, Any]]) -> RenderableType:
+    """What stricter interfaces leave; `points` are the rows of `harden.json`."""
+    table = Table(box=SIMPLE_HEAD, header_style="bold")
+    for title in hardening.COLUMNS.values():
+        table.add_column(title, justify="right")
+    for point in points:
+        table.add_row(*(hardening.cell(point, column) for column in hardening.COLUMNS))
+    return table
+
+
+def suggestion_tables(found: Mapping[str, Any]) -> RenderableType:
+    """The action list of `leakscope suggest`."""
+    total = found["unique_sequences"]
+    if not total:
+        return Text("There are no unique sequences: nothing to do.")
+    documents = _actions("Remove or rewrite documents", "Document", "User", "Unique", "Gone so far")
+    for row in found["documents"]:
+        gone = f"{values.thousands(row['gone_so_far'])} of {values.thousands(total)}"
+        documents.add_row(
+            str(row["document"]), str(row["user"]), values.thousands(row["sequences"]), gone
+        )
+    users = _actions(
+        "Review users", "User", "Unique", "Largest ratio", "Least context", "Looks like"
+    )
+    for row in found["users"]:
+        name = str(row["user"]) if row["user_key"] is None else row["user_key"]
+        ratio, least = row["largest_ratio"], row["least_context"]
+        users.add_row(
+            Text(values.printable(name)),
+            values.thousands(row["unique_sequences"]),
+            values.ABSENT if ratio is None else values.rounded(ratio),
+            values.ABSENT if least is None else values.thousands(least),
+            ", ".join(row["pii"]),
+        )
+    copies = _actions("Collapse copies", "Sequence", "Words", "User", "Times", "Documents")
+    for row in found["copies"]:
+        spelled = None if row["words"] is None else " ".join(row["words"][:12])
+        copies.add_row(
+            Text(f"#{row['sequence']}" if spelled is None else values.printable(spelled)),
+            values.thousands(row["length"]),
+            str(row["user"]),
+            values.thousands(row["times"]),
+            values.thousands(row["documents"]),
+        )
+    notes = [
+        f"All unique sequences come out of "
+        f"{values.plural(found['documents_for_all'], 'document')}; "
+        f"{values.plural(found['copied_sequences'], 'unique sequence')} are stated three times or "
+        "more by one user: leakscope corpus clean --documents exact --sentences exact removes "
+        "copies of whole documents and of longer sentences.",
+        "Without a user's documents, all unique sequences of that user are gone.",
+        "Effects hold once the model is trained again; other sequences may come out then.",
+    ]
+    return Group(documents, users, copies, *(Text(note, style="dim") for note in notes))
+
+
+def _actions(title: str, *columns: str) -> Table:
+    table = Table(box=SIMPLE_HEAD, header_style="bold", title=title, title_justify="left")
+    for name in columns:
+        table.add_column(name, overflow="fold")
+    return table
+
+
+def by_length(metrics: Metrics) -> str:
+    """How many unique sequences of each length, on one line."""
+    if not metrics.unique_by_length:
+        return "none"
+    lengths = sorted(metrics.unique_by_length.items())
+    shown = [f"{length}: {values.thousands(number)}" for length, number in lengths[:LENGTHS]]
+    rest = sum(number for _, number in lengths[LENGTHS:])
+    if rest:
+        shown.append(f"longer: {values.thousands(rest)}")
+    return "  ".join(shown)
+
+
+def _least(row: SequenceRow) -> str:
+    """The least context, or the shortest one it came out of as a bound."""
+    if row.least_context is not None:
+        return ("" if row.least_context_exact else "≤ ") + values.thousands(row.least_context)
+    shortest = row.shortest_context
+    return values.ABSENT if shortest is None else f"≤ {values.thousands(shortest)}"
+
+
+def _facts(table: Table, facts: Sequence[headline.Fact]) -> None:
+    for fact in facts:
+        grave = fact.name == "unique_sequences" and fact.value != "0"
+        table.add_row(Text(fact.label), Text(fact.text, style="bold red" if grave else ""))
+
+
+def _privacy(table: Table, found: guarantee.Guarantee) -> None:
+    for line in guarantee.stamp(found):
+        table.add_row(Text("Insecure seed"), Text(line, style="bold yellow"))
+    _facts(table, [guarantee.fact(found)])
+    if found.record is None:
+        return
+    for label, text in guarantee.details(found.record):
+        table.add_row(Text(label), Text(text))
+    for at, caveat in enumerate(guarantee.caveats(found.record)):
+        table.add_row(Text("" if at else "Not covered by DP"), Text(caveat, style="dim"))
+
+
+def _spelled(row: SequenceRow) -> Text:
+    if row.words is None:
+        return Text("▇" * min(row.length, 24), style="dim")
+    more = " …" if row.length > len(row.words) else ""
+    return Text(values.printable(" ".join(row.words)) + more)

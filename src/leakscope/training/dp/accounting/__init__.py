@@ -1,0 +1,1 @@
+"""What a private training has spent."""

@@ -1,0 +1,1 @@
+"""Gaussian noise that nobody can predict."""

@@ -1,0 +1,1 @@
+"""Ways to train: plain, or with a mitigation."""

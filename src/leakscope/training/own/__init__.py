@@ -1,5 +1,0 @@
-"""Private training in a loop of one's own."""
-
-from leakscope.training.own.loop import PrivateLoop, PrivateStep, make_private
-
-__all__ = ["PrivateLoop", "PrivateStep", "make_private"]

@@ -1,0 +1,1 @@
+"""What one training step is made of."""

@@ -1,0 +1,35 @@
+"""One step of training, without a wasted sweep over the weights."""
+
+import torch
+
+from leakscope.models.word.networks import Network
+from leakscope.training.steps.batches import Batch
+from leakscope.training.steps.loss import training_loss
+from leakscope.training.train_settings import TrainSettings
+
+
+def take_step(
+    network: Network,
+    optimizer: torch.optim.Optimizer,
+    batch: Batch,
+    generator: torch.Generator | None,
+    clip: float,
+) -> float:
+    """One step of the optimizer; the loss before it."""
+    loss = training_loss(network, batch, generator)
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()  # type: ignore[no-untyped-call]
+    gradients = [weight.grad for weight in network.parameters() if weight.grad is not None]
+    norm = float(torch.nn.utils.get_total_norm(gradients))
+    if norm > clip:  # the usual function sweeps over all gradients even when nothing is clipped
+        for gradient in gradients:
+            gradient.mul_(clip / norm)
+    optimizer.step()
+    return float(loss.detach())
+
+
+def make_optimizer(network: Network, settings: TrainSettings) -> torch.optim.Optimizer:
+    """The optimizer that the settings name, in its fastest form."""
+    if settings.optimizer == "adamax":
+        return torch.optim.Adamax(network.parameters(), lr=settings.learning_rate)
+    return torch.optim.Adam(network.parameters(), lr=settings.learning_rate, fused=True)

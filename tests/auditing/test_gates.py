@@ -1,0 +1,47 @@
+import pytest
+
+from leakscope.auditing.gates import Gate
+from leakscope.records.dp_record import PrivacyRecord
+from leakscope.records.errors import LeakscopeError
+from leakscope.records.run import Metrics
+from leakscope.reporting.facts.guarantee import Guarantee
+
+METRICS = Metrics.model_construct(unique_sequences=3, reasons={})
+
+
+def guarantee(epsilon, *, insecure=False, reason=None, delta=0.001):
+    record = PrivacyRecord.model_construct(
+        epsilon=epsilon, insecure_seed=insecure, delta=delta, units=100, unit="user"
+    )
+    return Guarantee(record, reason)
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [("dp_epsilon>8", False), ("dp_epsilon > 7.9", True), ("dp_epsilon>=8", True),
+     ("dp_epsilon==8", True), ("dp_epsilon<1e1", True), ("unique_sequences>8", False)],
+)  # fmt: skip
+def test_a_gate_on_the_guarantee(text, holds):
+    assert Gate.parse(text).holds(METRICS, guarantee(8.0)) is holds
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (guarantee(1.0, insecure=True), "insecure-seed"),
+        (guarantee(None, reason="no noise"), "no noise"),
+        (guarantee(1.0, delta=0.02), "delta is above"),
+        (Guarantee(None, "not known"), "not known"),
+        (None, "no DP epsilon"),
+    ],
+)
+@pytest.mark.parametrize("text", ["dp_epsilon>8", "dp_epsilon<0"])
+def test_what_is_not_guaranteed_is_never_a_pass(text, given, why):
+    with pytest.raises(LeakscopeError, match=f"cannot be checked: .*{why}"):
+        Gate.parse(text).holds(METRICS, given)
+
+
+def test_other_gates_need_no_guarantee_and_the_name_is_listed():
+    assert Gate.parse("unique_sequences>2").holds(METRICS)
+    with pytest.raises(LeakscopeError, match="dp_epsilon"):
+        Gate.parse("epsilon>2")

@@ -1,0 +1,47 @@
+"""Calibrated noise: enough, hardly more than that, and found quickly."""
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from leakscope.records.errors import LeakscopeError
+from leakscope.training.dp.accounting.accountant import epsilon
+from leakscope.training.dp.accounting.calibration import calibrate
+
+
+@settings(max_examples=20)
+@given(
+    st.floats(0.1, 20),
+    st.sampled_from([1e-4, 1e-6]),
+    st.one_of(st.floats(2e-3, 0.5), st.just(1.0)),
+    st.integers(1, 3000),
+)
+def test_the_noise_is_enough_and_hardly_more(target, delta, rate, steps):
+    noise = calibrate(target, delta, rate, steps)
+    assert epsilon(noise, rate, steps, delta) <= target
+    assert epsilon(noise * 0.995, rate, steps, delta) > 0.998 * target
+    assert float(f"{noise:.4g}") == noise
+
+
+@pytest.mark.parametrize("target", [0.01, 100.0])
+def test_extreme_targets(target):
+    noise = calibrate(target, 1e-5, 0.01, 500)
+    assert 0.98 * target <= epsilon(noise, 0.01, 500, 1e-5) <= target
+
+
+def test_it_takes_a_second_or_two():
+    calibrate(2.0, 1e-5, 0.02, 100)  # warm up
+    begin = time.process_time()
+    calibrate(3.0, 1e-5, 0.0113, 2001)
+    assert time.process_time() - begin < 2
+
+
+@pytest.mark.parametrize(
+    ("target", "delta", "rate", "steps"),
+    [(0.0, 1e-5, 0.1, 10), (1.0, 0.0, 0.1, 10), (1.0, 1e-5, 0.0, 10), (1.0, 1e-5, 0.1, 0)],
+)
+def test_what_makes_no_sense_is_refused(target, delta, rate, steps):
+    with pytest.raises(LeakscopeError):
+        calibrate(target, delta, rate, steps)
