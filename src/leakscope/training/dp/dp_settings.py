@@ -1,7 +1,7 @@
 """What a private training is told."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from leakscope.records.errors import LeakscopeError
@@ -17,7 +17,7 @@ class PrivacySettings:
     """What the guarantee is about: all that one user wrote, or one document."""
     users_per_step: float | None = None
     """Expected units a step; the rate is this divided by their number. Either this or `rate`."""
-    rate: float | None = None
+    rate: float | None = field(default=None, metadata={"option": "sampling_rate"})
     """Probability that a unit takes part in a step."""
     words_per_user: int = 500
     """Predictions that a unit gives at most in a step."""
@@ -29,11 +29,11 @@ class PrivacySettings:
     """Epsilon at the end of the training; the noise is calibrated to it."""
     delta: float | None = None
     """None: at most 1 / units^1.1."""
-    snapshot_at_epsilon: tuple[float, ...] = ()
+    snapshot_at_epsilon: tuple[float, ...] = field(default=(), metadata={"separated": True})
     """A snapshot at the last step whose epsilon is at most this, for each."""
     insecure_seed: int | None = None
     """Noise and draws from a seed: reproducible, and without protection from who knows it."""
-    method: Method = "auto"
+    method: Method = field(default="auto", metadata={"option": "clipping"})
     """How the clipped sum is computed; all are exact."""
 
     def __post_init__(self) -> None:

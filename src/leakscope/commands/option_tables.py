@@ -1,0 +1,73 @@
+"""Which settings records each command takes. Their fields are the command's options; a new field is
+a new option, without another line here or in `cli`.
+"""
+
+from functools import cache
+
+from leakscope.commands.options import Option, Part, options_of
+
+MITIGATIONS = {
+    "dp": ("Differential privacy", "leakscope.training.dp.dp_settings:PrivacySettings"),
+}
+"""Heading and settings of each mitigation, by its name."""
+
+_REPORT = (
+    Part("leakscope.records.report_settings:ReportSettings", "What to measure"),
+    Part("leakscope.auditing.public_settings:PublicSettings", "Public model"),
+    Part("leakscope.auditing.running_settings:InterfaceSettings", "Hardening"),
+    Part("leakscope.auditing.loading_settings:LoadingSettings", "Hugging Face models"),
+    Part("leakscope.models.remote.endpoint:Endpoint", "Endpoints"),
+    Part("leakscope.models.remote.endpoint:RequestLimits", "Endpoints"),
+    Part("leakscope.auditing.running_settings:EndpointAccess", "Endpoints"),
+    Part("leakscope.auditing.running_settings:RunningSettings", "Running it"),
+)
+_TRAIN = (
+    Part("leakscope.commands.command_settings:TrainChoices", "The model's shape"),
+    Part(
+        "leakscope.models.word.architecture:Architecture",
+        "The model's shape",
+        without=("kind",),
+        partial=True,
+    ),
+    Part(
+        "leakscope.training.train_settings:TrainSettings",
+        "Training",
+        without=("architecture", "privacy", "mitigation"),
+    ),
+    *(
+        Part(path, f"{title} (--mitigation {name})", mitigation=name)
+        for name, (title, path) in MITIGATIONS.items()
+    ),
+)
+_SMALL = "leakscope.commands.command_settings"
+PARTS: dict[str, tuple[Part, ...]] = {
+    "demo": (Part(f"{_SMALL}:DemoSettings", "Options"),),
+    "corpus build": (Part("leakscope.corpus.builder:BuildSettings", "Options"),),
+    "corpus clean": (Part("leakscope.corpus.cleaning.clean_settings:CleanSettings", "Options"),),
+    "corpus info": (),
+    "corpus synth": (Part("leakscope.corpus.synthetic.synth_settings:SynthSettings", "Options"),),
+    "train": _TRAIN,
+    "report": _REPORT,
+    "compare": (Part(f"{_SMALL}:CompareSettings", "Options"),),
+    "harden": (Part(f"{_SMALL}:HardenSettings", "Options"),),
+    "suggest": (Part(f"{_SMALL}:SuggestSettings", "Options"),),
+    "probe": (
+        Part(f"{_SMALL}:ProbeSettings", "Options"),
+        Part(
+            "leakscope.auditing.loading_settings:LoadingSettings",
+            "Hugging Face models",
+            only=("base", "device", "dtype"),
+        ),
+    ),
+}
+
+
+@cache
+def command_options(command: str) -> tuple[Option, ...]:
+    """The options of a command, by groups; within a group, those of its own record come first."""
+    found = [option for part in PARTS[command] for option in options_of(part)]
+    groups = list(dict.fromkeys(part.group for part in PARTS[command]))
+    groups += [option.group for option in found if option.group not in groups]
+    return tuple(
+        sorted(found, key=lambda one: (groups.index(one.group), one.group != one.part.group))
+    )
