@@ -42,7 +42,10 @@ _TRAIN = (
 _SMALL = "leakscope.commands.command_settings"
 PARTS: dict[str, tuple[Part, ...]] = {
     "demo": (Part(f"{_SMALL}:DemoSettings", "Options"),),
-    "corpus build": (Part("leakscope.corpus.builder:BuildSettings", "Options"),),
+    "corpus build": (
+        Part(f"{_SMALL}:InputSettings", "Options"),
+        Part("leakscope.corpus.builder:BuildSettings", "Options"),
+    ),
     "corpus clean": (Part("leakscope.corpus.cleaning.clean_settings:CleanSettings", "Options"),),
     "corpus info": (),
     "corpus synth": (Part("leakscope.corpus.synthetic.synth_settings:SynthSettings", "Options"),),

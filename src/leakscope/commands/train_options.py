@@ -1,0 +1,73 @@
+"""From the options of `train` to its settings: a preset, what was given instead, a mitigation."""
+
+from dataclasses import replace
+from typing import Any
+
+from leakscope.commands.command_settings import TrainChoices
+from leakscope.commands.given import Given
+from leakscope.commands.option_tables import command_options
+from leakscope.models.word.architecture import DEFAULT_PRESET, PRESETS, Architecture
+from leakscope.records.errors import LeakscopeError
+from leakscope.training.dp.dp_settings import PrivacySettings
+from leakscope.training.train_settings import TrainSettings
+
+USERS_PER_STEP = 64.0
+"""Of a private training that says nothing of how many users a step draws."""
+
+
+def train_settings(given: Given, chosen: TrainChoices) -> TrainSettings:
+    """The settings of a training: those of a `TrainSettings` object or else of a preset, with what
+    was given instead.
+    """
+    known = given.object_of(TrainSettings)
+    preset = preset_of(chosen)
+    changes = given.fields_of(TrainSettings)
+    privacy = None if known is None else known.privacy
+    _check_mitigation(given, chosen)
+    shape = given.fields_of(Architecture)
+    if chosen.mitigation == "dp":
+        shape.setdefault("dropout", 0.0)
+        changes.pop("clip", None)  # of what one user contributes, not of the step
+        privacy = _privacy(given)
+    before = PRESETS[preset].architecture if known is None else known.architecture
+    architecture = replace(given.object_of(Architecture) or before, **shape)
+    if architecture.kind == "transformer" and (known is None or architecture != before):
+        changes.setdefault("max_words", architecture.context)
+    changes |= {"architecture": architecture, "privacy": privacy}
+    if known is not None:
+        return replace(known, **changes)
+    return TrainSettings.from_preset(preset, **changes)
+
+
+def preset_of(chosen: TrainChoices) -> str:
+    """The name of the preset: the one that was given, or the architecture's usual one."""
+    name = chosen.preset or DEFAULT_PRESET[chosen.arch or "lstm"]
+    if name not in PRESETS:
+        raise LeakscopeError(f"There is no preset {name}; choose from {', '.join(PRESETS)}.")
+    if chosen.arch is not None and PRESETS[name].architecture.kind != chosen.arch:
+        raise LeakscopeError(f"The preset {name} is no {chosen.arch}; leave out --arch.")
+    return name
+
+
+def _check_mitigation(given: Given, chosen: TrainChoices) -> None:
+    """Refuse options of a mitigation that was not chosen."""
+    options = command_options("train")
+    common = {option.name for option in options if option.part.mitigation is None}
+    for option in options:
+        wanted = option.part.mitigation
+        if wanted in (None, chosen.mitigation) or option.name in common:
+            continue
+        if option.name in given.options or given.object_of(option.part.record()) is not None:
+            raise LeakscopeError(
+                f"Options such as {option.spelled} need --mitigation {wanted}."
+            )
+
+
+def _privacy(given: Given) -> PrivacySettings:
+    """The terms of differential privacy."""
+    usual: dict[str, Any] = {}
+    if given.object_of(PrivacySettings) is None and not {"users_per_step", "sampling_rate"} & set(
+        given.options
+    ):
+        usual["users_per_step"] = USERS_PER_STEP
+    return given.make(PrivacySettings, **usual)
