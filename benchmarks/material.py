@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 from leakscope.commands.corpus import corpus_build, corpus_synth
+
 from leakscope.commands.train import train
 from leakscope.corpus.builder import BuildSettings
 from leakscope.corpus.store import Corpus

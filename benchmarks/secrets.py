@@ -4,11 +4,11 @@ from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
+from leakscope.commands.corpus import corpus_build, corpus_synth
 
 from benchmarks import material
 from benchmarks.lines import Line
 from leakscope.auditing.public_models import PublicChoice
-from leakscope.commands.corpus import corpus_build, corpus_synth
 from leakscope.commands.report import report
 from leakscope.commands.train import train
 from leakscope.corpus.synthetic.grammar import (

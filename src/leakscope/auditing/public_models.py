@@ -78,9 +78,7 @@ def public_source(
     return partial(_given, path, model, corpus, how)
 
 
-def same_public_model(
-    public: PublicSettings, record: dict[str, Any] | None, model: Path
-) -> bool:
+def same_public_model(public: PublicSettings, record: dict[str, Any] | None, model: Path) -> bool:
     """Whether a finished run's `record` of its public model is what `public` would give."""
     if public.public is None or record is None:
         return public.public is None and record is None

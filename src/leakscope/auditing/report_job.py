@@ -102,9 +102,7 @@ class ReportJob:
         return [out / snapshot.name for snapshot in snapshots]
 
     def _subject(self, path: Path, name: str | None) -> Subject:
-        found = subject_of(
-            path, self.corpus, self.loading, name=name, block_list=self.block_list
-        )
+        found = subject_of(path, self.corpus, self.loading, name=name, block_list=self.block_list)
         return replace(found, options=self.options)
 
     def _audit(

@@ -3,10 +3,10 @@
 import difflib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, replace
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar, get_args, get_origin
+from typing import Any, NoReturn, Protocol, TypeVar, get_args, get_origin
 
 from leakscope.commands.option_tables import PARTS, command_options
 from leakscope.commands.options import Option, described
@@ -19,10 +19,12 @@ class Given:
     """What a command was given, checked by name and type."""
 
     def __init__(
-        self, command: str, settings: Sequence[object] = (), options: Mapping[str, Any] | None = None
+        self, command: str, settings: Sequence[object], options: Mapping[str, Any]
     ) -> None:
         self._command = command
-        self._objects = {type(each): each for each in settings if each is not None}
+        self._objects: dict[type[Any], Any] = {
+            type(each): each for each in settings if each is not None
+        }
         records = [part.record() for part in PARTS[command]]
         for kind in self._objects:
             if kind not in records:
@@ -30,14 +32,15 @@ class Given:
                     f"{kind.__name__} is not a settings class of {command}; it takes "
                     f"{', '.join(each.__name__ for each in records) or 'none'}."
                 )
-        self.options = checked(command, options or {})
+        self.options = checked(command, options)
         """The options that were given, by their names."""
 
     def make(self, record: type[Record], **more: Any) -> Record:
         """A record from what was given of it, and `more` of its fields."""
         values = more | self.fields_of(record)
         if record in self._objects:
-            return replace(self._objects[record], **values)  # type: ignore[type-var]
+            changed: Record = replace(self._objects[record], **values)
+            return changed
         return record(**values)
 
     def has(self, name: str) -> bool:
@@ -59,7 +62,7 @@ class Given:
 
     def object_of(self, record: type[Record]) -> Record | None:
         """The settings object of this class, if one was given."""
-        return self._objects.get(record)  # type: ignore[return-value]
+        return self._objects.get(record)
 
     def as_plain(self) -> dict[str, Any]:
         """All that was given, by options' names, as data for a manifest or a config file."""
@@ -80,35 +83,51 @@ def checked(command: str, options: Mapping[str, Any]) -> dict[str, Any]:
         if name not in known:
             refuse_unknown(command, name, known)
     return {
-        name: _of_type(known[name], value)
+        name: of_type(known[name], value)
         for name, value in options.items()
         if value is not None or type(None) in get_args(known[name].type)
     }
 
 
-def refuse_unknown(command: str, name: str, known: Mapping[str, Any]) -> NoReturn:
+def refuse_unknown(command: str, name: str, known: Iterable[str]) -> NoReturn:
     """Say that there is no such option, and which one was probably meant."""
-    near = difflib.get_close_matches(name, known, 1)
+    near = difflib.get_close_matches(name, list(known), 1)
     hint = f"did you mean {near[0]}?" if near else f"leakscope {command} --help lists all of them."
     raise LeakscopeError(f"{command} has no option {name}; {hint}")
 
 
-def _of_type(option: Option, value: Any) -> Any:
+class Typed(Protocol):
+    """Whatever has a name and a type: an option, or an argument of the command line."""
+
+    @property
+    def name(self) -> str:
+        """With underscores."""
+        ...
+
+    @property
+    def type(self) -> Any:
+        """What its values are."""
+        ...
+
+
+def of_type(wanted: Typed, value: Any) -> Any:
+    """A value as its type wants it; refused in one sentence if it cannot be made so."""
     from pydantic import TypeAdapter, ValidationError
 
-    kind, given = option.type, value
+    kind, given = wanted.type, value
     try:
         if get_origin(kind) is dict and isinstance(value, str):
             given = json.loads(value, parse_constant=_no_number)
-        elif get_origin(kind) is tuple and isinstance(value, str) and option.separated:
+        elif get_origin(kind) is tuple and isinstance(value, str) and get_args(kind)[0] is float:
             given = [part for part in value.split(",") if part] or [value]
-        elif get_origin(kind) is tuple and not isinstance(value, list | tuple):
+        elif get_origin(kind) in (tuple, list) and not isinstance(value, list | tuple):
             given = [value]
         elif isinstance(value, os.PathLike) and str in (kind, *get_args(kind)):
             given = os.fspath(value)
         return TypeAdapter(kind).validate_python(given)
     except (ValidationError, ValueError):
-        raise LeakscopeError(f"{option.spelled} is {described(kind)}.") from None
+        spelled = "--" + wanted.name.replace("_", "-")
+        raise LeakscopeError(f"{spelled} is {described(kind)}.") from None
 
 
 def _as_field(option: Option, value: Any) -> Any:

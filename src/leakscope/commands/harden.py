@@ -35,9 +35,7 @@ def harden(
     runs = () if asked.no_block_list else (source, *asked.also)
     for each in runs[1:]:
         open_run(each)
-    points = harden_run(
-        source, opened, asked.thresholds, threads=asked.threads, progress=progress
-    )
+    points = harden_run(source, opened, asked.thresholds, threads=asked.threads, progress=progress)
     fresh_directory(target)
     if any(open_run(each)[1].unique_sequences for each in runs):
         progress("block list", 0, 1)

@@ -2,9 +2,11 @@
 a new option, without another line here or in `cli`.
 """
 
+from dataclasses import fields
 from functools import cache
 
 from leakscope.commands.options import Option, Part, options_of
+from leakscope.models.word.architecture import Architecture, Preset
 
 MITIGATIONS = {
     "dp": ("Differential privacy", "leakscope.training.dp.dp_settings:PrivacySettings"),
@@ -27,12 +29,13 @@ _TRAIN = (
         "leakscope.models.word.architecture:Architecture",
         "The model's shape",
         without=("kind",),
-        partial=True,
+        preset=tuple(each.name for each in fields(Architecture)),
     ),
     Part(
         "leakscope.training.train_settings:TrainSettings",
         "Training",
         without=("architecture", "privacy", "mitigation"),
+        preset=tuple(each.name for each in fields(Preset)),
     ),
     *(
         Part(path, f"{title} (--mitigation {name})", mitigation=name)
@@ -47,6 +50,7 @@ PARTS: dict[str, tuple[Part, ...]] = {
         Part("leakscope.corpus.builder:BuildSettings", "Options"),
     ),
     "corpus clean": (Part("leakscope.corpus.cleaning.clean_settings:CleanSettings", "Options"),),
+    "completion": (),
     "corpus info": (),
     "corpus synth": (Part("leakscope.corpus.synthetic.synth_settings:SynthSettings", "Options"),),
     "train": _TRAIN,

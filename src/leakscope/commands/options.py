@@ -6,7 +6,6 @@ import ast
 import inspect
 import types
 from dataclasses import MISSING, dataclass, fields
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from textwrap import dedent
@@ -25,8 +24,8 @@ class Part:
     """The fields that are options here; none named: all."""
     without: tuple[str, ...] = ()
     """Fields that are no options here."""
-    partial: bool = False
-    """Whether something else, such as a preset, fills in what is not given."""
+    preset: tuple[str, ...] = ()
+    """Fields that a preset fills in where they are not given."""
     mitigation: str | None = None
     """The value of --mitigation that these options need."""
 
@@ -55,6 +54,8 @@ class Option:
     """What a flag sets the field to; None: the value is given with the option."""
     separated: bool = False
     """Whether several values are given as one text, with commas between them."""
+    preset: bool = False
+    """Whether a preset fills it in where it is not given."""
 
     @property
     def spelled(self) -> str:
@@ -63,8 +64,8 @@ class Option:
 
 
 def options_of(part: Part) -> list[Option]:
-    """The options that a record's fields make. A field's metadata may say: `option`, its name (None:
-    it is no option), `group`, `flag`, `separated`.
+    """The options that a record's fields make. A field's metadata may say `option`, its name (None:
+    it is no option), `group`, `flag` and `separated`.
     """
     record = part.record()
     hints, helps = get_type_hints(record), field_docs(record)
@@ -79,19 +80,19 @@ def options_of(part: Part) -> list[Option]:
             Option(
                 name=name,
                 type=bool if "flag" in told else hints[each.name],
-                default=MISSING if part.partial else "flag" not in told and default,
+                default="flag" not in told and default,
                 help=helps.get(each.name, ""),
                 group=told.get("group", part.group),
                 part=part,
                 field=each.name,
                 flag=told.get("flag"),
                 separated=told.get("separated", False),
+                preset=each.name in part.preset,
             )
         )
     return found
 
 
-@cache
 def field_docs(record: type[Any]) -> dict[str, str]:
     """The docstrings under the fields of a class, each as one line."""
     (made,) = ast.parse(dedent(inspect.getsource(record))).body

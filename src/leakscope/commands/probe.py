@@ -7,15 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from leakscope.auditing.loading_settings import LoadingSettings
-from leakscope.auditing.probing.any_model import open_prober
 from leakscope.auditing.probing.answers import Probe
+from leakscope.auditing.probing.any_model import open_prober
 from leakscope.commands.command_settings import ProbeSettings
 from leakscope.commands.given import Given
 
 
-def probe(
-    model: str | os.PathLike[str], text: str, *settings: object, **options: Any
-) -> Probe:
+def probe(model: str | os.PathLike[str], text: str, *settings: object, **options: Any) -> Probe:
     """What `model` suggests after `text`, behind a block list if there is one."""
     return probing(model, *settings, **options)(text)
 

@@ -39,8 +39,10 @@ def report(
     served = is_address(os.fspath(model))
     asked, running = given.make(ReportSettings), given.make(RunningSettings)
     if served:
-        budgets = ("least_context", "validation_words")  # they cost requests
-        asked = replace(asked, **{name: 0 for name in budgets if not given.has(name)})
+        if not given.has("least_context"):  # it costs requests, as the next
+            asked = replace(asked, least_context=0)
+        if not given.has("validation_words"):
+            asked = replace(asked, validation_words=0)
         if running.snapshots:
             raise LeakscopeError("An endpoint has no snapshots; leave out --snapshots.")
     elif any(name in given.options for name in _ENDPOINTS_ONLY):

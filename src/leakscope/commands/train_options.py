@@ -58,9 +58,7 @@ def _check_mitigation(given: Given, chosen: TrainChoices) -> None:
         if wanted in (None, chosen.mitigation) or option.name in common:
             continue
         if option.name in given.options or given.object_of(option.part.record()) is not None:
-            raise LeakscopeError(
-                f"Options such as {option.spelled} need --mitigation {wanted}."
-            )
+            raise LeakscopeError(f"Options such as {option.spelled} need --mitigation {wanted}.")
 
 
 def _privacy(given: Given) -> PrivacySettings:

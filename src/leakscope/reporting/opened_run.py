@@ -62,8 +62,9 @@ class Run:
         rows = [("model", self.manifest.name), ("top-k", str(self.metrics.top_k))]
         for name in _SHOWN:
             value = getattr(self.metrics, name)
-            reason = self.metrics.reasons.get(name, "not measured")
-            said = f"{value:,.6g}" if isinstance(value, float) else f"{value:,}" if value is not None else reason
+            said = self.metrics.reasons.get(name, "not measured")
+            if value is not None:
+                said = f"{value:,.6g}" if isinstance(value, float) else f"{value:,}"
             rows.append((name.replace("_", " "), said))
         rows.append(("page", str(self.page)))
         cells = "".join(f"<tr><th>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in rows)
