@@ -137,35 +137,32 @@ def _own_option(one: Argument, groups: dict[str, Group]) -> inspect.Parameter:
 
 
 def _option(option: Option, groups: dict[str, Group]) -> inspect.Parameter:
-    default, told = _default(option)
     how = Parameter(
         help=option.help,
         group=groups[option.group],
         negative=None if option.type is bool and not option.name.startswith("no_") else (),
-        show_default=told,
+        show_default=_shown_default(option),
     )
-    place, kind = inspect.Parameter.KEYWORD_ONLY, _annotated(_typed(option), how)
-    return inspect.Parameter(option.name, place, default=default, annotation=kind)
+    # Settings take some texts apart by themselves. Only what is given counts, so None may stand in
+    # for a default that there is not.
+    one_text = option.separated or get_origin(option.type) is dict
+    kind, default = str if one_text else option.type, option.default
+    if one_text or default is MISSING:
+        kind, default = kind | None, None
+    place, told = inspect.Parameter.KEYWORD_ONLY, _annotated(kind, how)
+    return inspect.Parameter(option.name, place, default=default, annotation=told)
 
 
-def _default(option: Option) -> tuple[Any, bool | str]:
-    """The default and how help shows it. Only what is given counts, so that None will do for all
-    that help is silent about.
-    """
+def _shown_default(option: Option) -> bool | str:
+    """How help shows the default; False: not at all."""
     default = option.default
     if option.preset:
-        return None, "the preset's"
+        return "the preset's"
     if default is MISSING or default is None or default is False or default in ((), {}):
-        return None, False
+        return False
     if isinstance(default, tuple):
-        return default, ", ".join(f"{value:g}" for value in default)
-    return default, f"{default:g}" if isinstance(default, float) else True
-
-
-def _typed(option: Option) -> Any:
-    """What cyclopts reads: one text for what the settings take apart themselves."""
-    one_text = option.separated or get_origin(option.type) is dict
-    return str if one_text else option.type
+        return ", ".join(f"{value:g}" for value in default)
+    return f"{default:g}" if isinstance(default, float) else True
 
 
 def _annotated(kind: Any, how: Parameter) -> Any:
