@@ -7,9 +7,11 @@ from typing import Any
 
 from leakscope.commands.command_settings import CompareSettings
 from leakscope.commands.given import Given
+from leakscope.commands.signatures import takes_options_of
 from leakscope.reporting.comparison.compared_runs import ComparedRun, load_runs, write_comparison
 
 
+@takes_options_of("compare")
 def compare(
     runs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     out: str | os.PathLike[str] | None = None,

@@ -7,6 +7,7 @@ from typing import Any
 
 from leakscope.commands.command_settings import InputSettings
 from leakscope.commands.given import Given
+from leakscope.commands.signatures import takes_options_of
 from leakscope.corpus.builder import BuildSettings
 from leakscope.corpus.builder import build as build_corpus
 from leakscope.corpus.manifest import CorpusManifest
@@ -14,6 +15,7 @@ from leakscope.corpus.readers.rows import Columns
 from leakscope.engine.progress import Progress, silent
 
 
+@takes_options_of("corpus build")
 def build(
     inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     out: str | os.PathLike[str],

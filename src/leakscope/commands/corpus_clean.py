@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from leakscope.commands.given import Given
+from leakscope.commands.signatures import takes_options_of
 from leakscope.corpus.cleaning.clean_settings import CleanSettings
 from leakscope.corpus.cleaning.clean_summary import CleanSummary
 from leakscope.corpus.cleaning.cleaner import clean as clean_corpus
@@ -12,6 +13,7 @@ from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
 
 
+@takes_options_of("corpus clean")
 def clean(
     corpus: str | os.PathLike[str],
     out: str | os.PathLike[str],

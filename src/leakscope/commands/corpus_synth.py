@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from leakscope.commands.given import Given
+from leakscope.commands.signatures import takes_options_of
 from leakscope.corpus.synthetic.synth_settings import SynthSettings
 from leakscope.corpus.synthetic.write import SynthSummary
 from leakscope.corpus.synthetic.write import synth as write_synthetic
 from leakscope.engine.progress import Progress, silent
 
 
+@takes_options_of("corpus synth")
 def synth(
     out: str | os.PathLike[str], *settings: object, progress: Progress = silent, **options: Any
 ) -> SynthSummary:

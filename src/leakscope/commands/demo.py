@@ -11,6 +11,7 @@ from leakscope.commands.corpus_build import build
 from leakscope.commands.corpus_synth import synth
 from leakscope.commands.given import Given
 from leakscope.commands.report import report
+from leakscope.commands.signatures import takes_options_of
 from leakscope.commands.train import train
 from leakscope.corpus.manifest import CorpusManifest
 from leakscope.engine.progress import Progress, silent
@@ -59,6 +60,7 @@ class Story:
         return {count: (len(out), sum(out)) for count, out in sorted(groups.items())}
 
 
+@takes_options_of("demo")
 def demo(
     out: str | os.PathLike[str] = "demo",
     *settings: object,

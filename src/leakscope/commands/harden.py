@@ -8,6 +8,7 @@ from typing import Any
 from leakscope.auditing.block_list_building import block_list
 from leakscope.commands.command_settings import HardenSettings
 from leakscope.commands.given import Given
+from leakscope.commands.signatures import takes_options_of
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
 from leakscope.leakage.hardening.hardened_points import Point, harden_run
@@ -18,6 +19,7 @@ from leakscope.reporting.pages.harden_page import write_hardening
 BLOCK_LIST = "blocklist.bloom"
 
 
+@takes_options_of("harden")
 def harden(
     run: str | os.PathLike[str],
     corpus: str | os.PathLike[str],

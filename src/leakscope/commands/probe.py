@@ -11,8 +11,10 @@ from leakscope.auditing.probing.answers import Probe
 from leakscope.auditing.probing.any_model import open_prober
 from leakscope.commands.command_settings import ProbeSettings
 from leakscope.commands.given import Given
+from leakscope.commands.signatures import takes_options_of
 
 
+@takes_options_of("probe")
 def probe(model: str | os.PathLike[str], text: str, *settings: object, **options: Any) -> Probe:
     """What `model` suggests after `text`, behind a block list if there is one."""
     return probing(model, *settings, **options)(text)

@@ -10,6 +10,7 @@ from leakscope.auditing.public_settings import PublicSettings
 from leakscope.auditing.report_job import ReportJob
 from leakscope.auditing.running_settings import EndpointAccess, InterfaceSettings, RunningSettings
 from leakscope.commands.given import Given
+from leakscope.commands.signatures import takes_options_of
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
 from leakscope.models.remote.endpoint import Endpoint, RequestLimits, is_address
@@ -22,6 +23,7 @@ from leakscope.reporting.pages.report_page import write_page
 _ENDPOINTS_ONLY = ("text_only", "begin_mark", "answers", "max_requests")
 
 
+@takes_options_of("report")
 def report(
     model: str | os.PathLike[str],
     corpus: str | os.PathLike[str],

@@ -7,12 +7,14 @@ from typing import Any
 
 from leakscope.commands.command_settings import SuggestSettings
 from leakscope.commands.given import Given
+from leakscope.commands.signatures import takes_options_of
 from leakscope.leakage.hardening.actions import Suggestions
 from leakscope.leakage.hardening.actions import suggest as suggest_actions
 from leakscope.records.artifacts import write_json
 from leakscope.records.errors import LeakscopeError
 
 
+@takes_options_of("suggest")
 def suggest(
     run: str | os.PathLike[str],
     out: str | os.PathLike[str] | None = None,

@@ -6,6 +6,7 @@ from typing import Any
 
 from leakscope.commands.command_settings import TrainChoices
 from leakscope.commands.given import Given
+from leakscope.commands.signatures import takes_options_of
 from leakscope.commands.train_options import train_settings
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
@@ -13,6 +14,7 @@ from leakscope.training.loop import Trained
 from leakscope.training.loop import train as run_training
 
 
+@takes_options_of("train")
 def train(
     corpus: str | os.PathLike[str],
     out: str | os.PathLike[str],
