@@ -5,7 +5,7 @@ that only the command line has. Nothing is imported or assembled before the comm
 import inspect
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import MISSING, dataclass, replace
+from dataclasses import MISSING, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, get_origin
@@ -13,7 +13,7 @@ from typing import Annotated, Any, get_origin
 from cyclopts import Group, Parameter
 
 from leakscope.cli.progress import RESUMES, shown
-from leakscope.commands.option_tables import command_options
+from leakscope.commands.option_tables import named_options
 from leakscope.commands.options import Option
 from leakscope.engine.progress import Progress
 
@@ -82,7 +82,7 @@ class Command:
     @cached_property
     def __signature__(self) -> inspect.Signature:
         """Arguments, then options by groups, the command's output first."""
-        options = merged(command_options(self.name))
+        options = named_options(self.name).values()
         titles = [OUTPUT, *dict.fromkeys(option.group for option in options), COMMON]
         groups = {title: Group(title, sort_key=place) for place, title in enumerate(titles)}
         own = {one.name: _own_option(one, groups) for one in self._own}
@@ -98,8 +98,7 @@ class Command:
 
     def types(self) -> dict[str, Argument | Option]:
         """Everything that can be given, by its name."""
-        options = {option.name: option for option in reversed(command_options(self.name))}
-        return options | {one.name: one for one in (*self._arguments, *self._own)}
+        return named_options(self.name) | {one.name: one for one in (*self._arguments, *self._own)}
 
     def __call__(self, *places: Any, **named: Any) -> None:
         """Run it with what was given and nothing else."""
@@ -111,17 +110,6 @@ class Command:
 def _paragraphs(text: str) -> str:
     """Text whose lines are broken between paragraphs only, for terminals of any width."""
     return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
-
-
-def merged(options: tuple[Option, ...]) -> list[Option]:
-    """Options by name. Where a mitigation has one that all trainings have, help tells of both."""
-    found: dict[str, Option] = {}
-    for option in options:
-        first = found.setdefault(option.name, option)
-        if first is not option:
-            told = f"{first.help} With --mitigation {option.part.mitigation}: {option.help}"
-            found[option.name] = replace(first, help=told, default=MISSING)
-    return list(found.values())
 
 
 def _argument(one: Argument) -> inspect.Parameter:

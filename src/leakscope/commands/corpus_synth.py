@@ -17,5 +17,7 @@ def synth(
     out: str | os.PathLike[str], *settings: object, progress: Progress = silent, **options: Any
 ) -> SynthSummary:
     """Write a synthetic corpus with known secrets: `data.parquet` and `truth.parquet`."""
+    if options.get("users") is None and options.get("words") is not None:
+        options["users"] = max(40, options["words"] // 1500)
     asked = Given("corpus synth", settings, options).make(SynthSettings)
     return write_synthetic(Path(out), asked, lambda words: progress("words", words, asked.words))

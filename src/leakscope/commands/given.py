@@ -8,7 +8,7 @@ from dataclasses import MISSING, replace
 from pathlib import Path
 from typing import Any, NoReturn, Protocol, TypeVar, get_args, get_origin
 
-from leakscope.commands.option_tables import PARTS, command_options
+from leakscope.commands.option_tables import PARTS, command_options, named_options
 from leakscope.commands.options import Option, described
 from leakscope.records.errors import LeakscopeError
 
@@ -78,7 +78,7 @@ class Given:
 
 def checked(command: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Options of a command with values of the right types; unknown names are refused."""
-    known = {option.name: option for option in reversed(command_options(command))}
+    known = named_options(command)
     for name in options:
         if name not in known:
             refuse_unknown(command, name, known)

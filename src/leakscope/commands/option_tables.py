@@ -2,7 +2,7 @@
 a new option, without another line here or in `cli`.
 """
 
-from dataclasses import fields
+from dataclasses import MISSING, fields, replace
 from functools import cache
 
 from leakscope.commands.options import Option, Part, options_of
@@ -78,3 +78,17 @@ def command_options(command: str) -> tuple[Option, ...]:
     return tuple(
         sorted(found, key=lambda one: (groups.index(one.group), one.group != one.part.group))
     )
+
+
+@cache
+def named_options(command: str) -> dict[str, Option]:
+    """The options of a command by their names, in the order of help. Where a mitigation has one
+    that all trainings have, its help tells of both.
+    """
+    found: dict[str, Option] = {}
+    for option in command_options(command):
+        first = found.setdefault(option.name, option)
+        if first is not option:
+            told = f"{first.help} With --mitigation {option.part.mitigation}: {option.help}"
+            found[option.name] = replace(first, help=told, default=MISSING)
+    return found

@@ -116,7 +116,8 @@ def described(kind: Any) -> str:
     if get_origin(kind) in (Union, types.UnionType):
         return listed([described(each) for each in get_args(kind) if each is not type(None)])
     if get_origin(kind) is tuple:
-        return "numbers, such as 3,5,7" if get_args(kind)[0] is float else "a list"
+        each = get_args(kind)[0]
+        return "numbers, such as 3,5,7" if each is float else described(each)
     if get_origin(kind) is dict:
         return "a JSON object"
     words = {int: "a whole number", float: "a number", bool: "true or false", Path: "a path"}

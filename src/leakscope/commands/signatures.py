@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import MISSING
 from typing import Any, TypeVar
 
-from leakscope.commands.option_tables import command_options
+from leakscope.commands.option_tables import named_options
 from leakscope.commands.options import Option
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -16,11 +16,11 @@ def takes_options_of(command: str) -> Callable[[Function], Function]:
 
     def told(function: Function) -> Function:
         known = inspect.signature(function)
-        options = {option.name: option for option in reversed(command_options(command))}
+        options = named_options(command)
         fixed = [each for each in known.parameters.values() if each.kind is not each.VAR_KEYWORD]
-        more = [_parameter(options[name]) for name in reversed(options)]
+        more = [_parameter(option) for option in options.values()]
         function.__signature__ = known.replace(parameters=[*fixed, *more])  # type: ignore[attr-defined]
-        lines = [f"    {name}: {options[name].help}" for name in reversed(options)]
+        lines = [f"    {name}: {option.help}" for name, option in options.items()]
         function.__doc__ = "\n".join([inspect.getdoc(function) or "", "", "Options:", *lines])
         return function
 
