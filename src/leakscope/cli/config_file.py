@@ -20,10 +20,9 @@ def from_config_file(app: App, commands: tuple[str, ...], arguments: ArgumentCol
     if "config" not in places or not places["config"].tokens:
         return
     path, name = Path(places["config"].tokens[0].value), " ".join(commands)
-    command = app[commands[0]] if len(commands) == 1 else app[commands[0]][commands[1]]
     given = {each for each, argument in places.items() if argument.tokens}
     wanted = _options_in(path, name, given)
-    known = command.default_command
+    known = app.default_command
     types = known.types() if isinstance(known, Command) else {}
     for key, value in wanted.items():
         if key not in types or key == "config":
