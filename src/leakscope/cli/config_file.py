@@ -49,8 +49,13 @@ def _options_in(path: Path, command: str, given: set[str]) -> dict[str, Any]:
                 f"{path} is not a TOML file; only leakscope report takes JSON: a run's manifest."
             )
         return data.get("options") or _of_older_run(data, given)
+    # "corpus" is an argument of some commands and the first word of others.
     tables = {name.split()[0] for name in PARTS}
-    found = {key: value for key, value in data.items() if key not in tables}
+    found = {
+        key: value
+        for key, value in data.items()
+        if key not in tables or (key == "corpus" and not isinstance(value, dict))
+    }
     table: Any = data
     for part in command.split():
         table = table.get(part, {}) if isinstance(table, dict) else {}
