@@ -9,7 +9,7 @@ from pathlib import Path
 
 import leakscope
 from leakscope import settings
-from leakscope.commands.option_tables import PARTS, named_options
+from leakscope.commands.option_tables import PARTS, named_options, parts_of
 
 NAMES = [
     "LeakageCallback", "LeakscopeError", "__version__", "compare", "corpus", "demo", "harden",
@@ -28,7 +28,7 @@ def test_the_names_are_exactly_these():
 
 
 def test_the_settings_are_those_of_all_commands():
-    records = {part.path.partition(":")[2] for parts in PARTS.values() for part in parts}
+    records = {part.path.partition(":")[2] for command in PARTS for part in parts_of(command)}
     assert set(settings.__all__) == records == set(dir(settings))
     assert all(is_dataclass(getattr(settings, name)) for name in records)
 

@@ -11,7 +11,7 @@ are first asked for; none of them brings torch along.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from leakscope.commands.option_tables import PARTS
+from leakscope.commands.option_tables import PARTS, parts_of
 
 if TYPE_CHECKING:
     from leakscope.auditing.loading_settings import LoadingSettings
@@ -66,7 +66,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        for part in (part for parts in PARTS.values() for part in parts):
+        for part in (part for command in PARTS for part in parts_of(command)):
             module, _, known = part.path.partition(":")
             if known == name:
                 return getattr(import_module(module), name)

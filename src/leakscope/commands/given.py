@@ -8,7 +8,7 @@ from dataclasses import MISSING, replace
 from pathlib import Path
 from typing import Any, NoReturn, Protocol, TypeVar, get_args, get_origin
 
-from leakscope.commands.option_tables import PARTS, command_options, named_options
+from leakscope.commands.option_tables import command_options, named_options, parts_of
 from leakscope.commands.options import Option, described
 from leakscope.records.errors import LeakscopeError
 
@@ -25,7 +25,7 @@ class Given:
         self._objects: dict[type[Any], Any] = {
             type(each): each for each in settings if each is not None
         }
-        records = [part.record() for part in PARTS[command]]
+        records = [part.record() for part in parts_of(command)]
         for kind in self._objects:
             if kind not in records:
                 raise LeakscopeError(

@@ -12,6 +12,7 @@ MITIGATIONS = {
     "dp": ("Differential privacy", "leakscope.training.dp.dp_settings:PrivacySettings"),
 }
 """Heading and settings of each mitigation, by its name."""
+MITIGATION_NAMES = ("none", *MITIGATIONS)
 
 _REPORT = (
     Part("leakscope.records.report_settings:ReportSettings", "What to measure"),
@@ -36,10 +37,6 @@ _TRAIN = (
         "Training",
         without=("architecture", "privacy", "mitigation"),
         preset=tuple(each.name for each in fields(Preset)),
-    ),
-    *(
-        Part(path, f"{title} (--mitigation {name})", mitigation=name)
-        for name, (title, path) in MITIGATIONS.items()
     ),
 )
 _SMALL = "leakscope.commands.command_settings"
@@ -70,10 +67,21 @@ PARTS: dict[str, tuple[Part, ...]] = {
 
 
 @cache
+def parts_of(command: str) -> tuple[Part, ...]:
+    """The settings records of a command; those of `train` include one for each mitigation."""
+    if command != "train":
+        return PARTS[command]
+    return PARTS[command] + tuple(
+        Part(path, f"{title} (--mitigation {name})", mitigation=name)
+        for name, (title, path) in MITIGATIONS.items()
+    )
+
+
+@cache
 def command_options(command: str) -> tuple[Option, ...]:
     """The options of a command, by groups; within a group, those of its own record come first."""
-    found = [option for part in PARTS[command] for option in options_of(part)]
-    groups = list(dict.fromkeys(part.group for part in PARTS[command]))
+    found = [option for part in parts_of(command) for option in options_of(part)]
+    groups = list(dict.fromkeys(part.group for part in parts_of(command)))
     groups += [option.group for option in found if option.group not in groups]
     return tuple(
         sorted(found, key=lambda one: (groups.index(one.group), one.group != one.part.group))

@@ -5,7 +5,8 @@ from typing import Any
 
 from leakscope.commands.command_settings import TrainChoices
 from leakscope.commands.given import Given
-from leakscope.commands.option_tables import command_options
+from leakscope.commands.option_tables import MITIGATION_NAMES, command_options
+from leakscope.commands.options import listed
 from leakscope.models.word.architecture import DEFAULT_PRESET, PRESETS, Architecture
 from leakscope.records.errors import LeakscopeError
 from leakscope.training.dp.dp_settings import PrivacySettings
@@ -19,21 +20,18 @@ def train_settings(given: Given, chosen: TrainChoices) -> TrainSettings:
     """The settings of a training: those of a `TrainSettings` object or else of a preset, with what
     was given instead.
     """
-    known = given.object_of(TrainSettings)
-    preset = preset_of(chosen)
-    changes = given.fields_of(TrainSettings)
-    privacy = None if known is None else known.privacy
     _check_mitigation(given, chosen)
-    shape = given.fields_of(Architecture)
+    known, preset = given.object_of(TrainSettings), preset_of(chosen)
+    changes, shape = given.fields_of(TrainSettings), given.fields_of(Architecture)
     if chosen.mitigation == "dp":
         shape.setdefault("dropout", 0.0)
         changes.pop("clip", None)  # of what one user contributes, not of the step
-        privacy = _privacy(given)
+        changes["privacy"] = _privacy(given)
     before = PRESETS[preset].architecture if known is None else known.architecture
     architecture = replace(given.object_of(Architecture) or before, **shape)
     if architecture.kind == "transformer" and (known is None or architecture != before):
         changes.setdefault("max_words", architecture.context)
-    changes |= {"architecture": architecture, "privacy": privacy}
+    changes["architecture"] = architecture
     if known is not None:
         return replace(known, **changes)
     return TrainSettings.from_preset(preset, **changes)
@@ -50,7 +48,9 @@ def preset_of(chosen: TrainChoices) -> str:
 
 
 def _check_mitigation(given: Given, chosen: TrainChoices) -> None:
-    """Refuse options of a mitigation that was not chosen."""
+    """Refuse options of a mitigation that was not chosen, and one that there is not."""
+    if chosen.mitigation not in MITIGATION_NAMES:
+        raise LeakscopeError(f"--mitigation is {listed(list(MITIGATION_NAMES))}.")
     options = command_options("train")
     common = {option.name for option in options if option.part.mitigation is None}
     for option in options:
