@@ -11,7 +11,7 @@ from benchmarks.lines import Line, interleaved
 from benchmarks.persample import opacus_step
 from leakscope.models.word.architecture import PRESETS
 from leakscope.models.word.networks import Network, make_network
-from leakscope.training.dp.clipping import Clipper
+from leakscope.training.dp.clipping.clipper import Clipper
 from leakscope.training.dp.dp_settings import PrivacySettings
 from leakscope.training.dp.ledger import open_ledger
 from leakscope.training.dp.noise.noise_source import noise_source

@@ -28,7 +28,7 @@ from leakscope.records.model import users_digest
 from leakscope.records.report_settings import ReportSettings
 from leakscope.records.run import open_run
 from leakscope.training import loop
-from leakscope.training import training_setup as material
+from leakscope.training import training_setup
 from leakscope.training.train_settings import TrainSettings
 from small_models import repeated_by, sharp_model
 
@@ -99,12 +99,12 @@ def test_the_left_out_users_words_never_reach_the_training(tmp_path, monkeypatch
     kept = [documents.words_of(i) for i in range(10) if documents.users[i] not in left_out]
     seen = []
 
-    class Spy(material.TrainingText):
+    class Spy(training_setup.TrainingText):
         def __init__(self, entries, *rest):
             seen.append(entries)
             super().__init__(entries, *rest)
 
-    monkeypatch.setattr(material, "TrainingText", Spy)
+    monkeypatch.setattr(training_setup, "TrainingText", Spy)
     loop.train(corpus, tmp_path / "model", TINY, without_users=left_out)
     assert seen[0].tolist() == np.concatenate(kept).tolist()
     config = load_config(tmp_path / "model")

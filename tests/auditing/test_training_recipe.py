@@ -27,7 +27,7 @@ USERS = 9
 
 
 def private(**terms):
-    return replace(PLAIN, privacy=PrivacySettings(**terms))
+    return replace(PLAIN, mitigation=PrivacySettings(**terms))
 
 
 def corpus_of(folder, words, users=USERS):
@@ -74,7 +74,7 @@ def test_the_vocabulary_is_the_audited_models(corpus, elsewhere, tmp_path, what,
         assert load_model(path).vocabulary == words
         config = load_config(path)
         assert config.vocabulary_from == load_config(tmp_path / "m").vocabulary_from
-        if settings.privacy is not None:
+        if settings.mitigation.kind == "dp":
             assert not any("vocabulary" in caveat for caveat in config.privacy.caveats)
     assert found.details.get("trained_like_the_audited_model", True)
     # Not mixed up with those of a model that has the corpus's own words.
@@ -152,6 +152,8 @@ def test_a_report_on_a_private_model_with_foreign_words_and_a_warm_start(
 def test_a_private_model_whose_record_is_gone_is_not_guessed_at(corpus, tmp_path):
     train(corpus.path, tmp_path / "m", private(rate=0.5, noise_multiplier=0.5))
     config = json.loads((tmp_path / "m" / "config.json").read_text())
-    (tmp_path / "m" / "config.json").write_text(json.dumps(config | {"privacy": None}))
+    (tmp_path / "m" / "config.json").write_text(
+        json.dumps(config | {"mitigation": {"kind": "none"}})
+    )
     with pytest.raises(LeakscopeError, match="does not say how it was trained"):
         recipe_of(tmp_path / "m", corpus, None)

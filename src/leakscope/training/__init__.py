@@ -9,17 +9,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from leakscope.training.dp.clipping import TokenRows, next_token_loss
-    from leakscope.training.dp.custom_loop import PrivateLoop, PrivateStep, make_private
+    from leakscope.training.dp.clipping.modules import TokenRows, next_token_loss
+    from leakscope.training.dp.custom_loop.private_loop import (
+        PrivateLoop,
+        PrivateStep,
+        make_private,
+    )
     from leakscope.training.dp.dp_settings import PrivacySettings
 
 _HOMES = {
     "PrivacySettings": "dp.dp_settings",
-    "PrivateLoop": "dp.custom_loop",
-    "PrivateStep": "dp.custom_loop",
-    "TokenRows": "dp.clipping",
-    "make_private": "dp.custom_loop",
-    "next_token_loss": "dp.clipping",
+    "PrivateLoop": "dp.custom_loop.private_loop",
+    "PrivateStep": "dp.custom_loop.private_loop",
+    "TokenRows": "dp.clipping.modules",
+    "make_private": "dp.custom_loop.private_loop",
+    "next_token_loss": "dp.clipping.modules",
 }
 
 __all__ = [

@@ -5,7 +5,6 @@ import torch
 from leakscope.models.word.networks import Network
 from leakscope.training.steps.batches import Batch
 from leakscope.training.steps.loss import training_loss
-from leakscope.training.train_settings import TrainSettings
 
 
 def take_step(
@@ -28,8 +27,8 @@ def take_step(
     return float(loss.detach())
 
 
-def make_optimizer(network: Network, settings: TrainSettings) -> torch.optim.Optimizer:
-    """The optimizer that the settings name, in its fastest form."""
-    if settings.optimizer == "adamax":
-        return torch.optim.Adamax(network.parameters(), lr=settings.learning_rate)
-    return torch.optim.Adam(network.parameters(), lr=settings.learning_rate, fused=True)
+def make_optimizer(network: Network, name: str, learning_rate: float) -> torch.optim.Optimizer:
+    """The optimizer of this name, adam or adamax, in its fastest form."""
+    if name == "adamax":
+        return torch.optim.Adamax(network.parameters(), lr=learning_rate)
+    return torch.optim.Adam(network.parameters(), lr=learning_rate, fused=True)

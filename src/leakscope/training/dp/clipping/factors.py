@@ -8,16 +8,13 @@ from torch import Tensor
 
 from leakscope.records.documents import LongArray
 from leakscope.records.errors import LeakscopeError
+from leakscope.training.dp.clipping.methods import METHODS
 
 Weighting = Literal["mean", "sum"]
 """A user's loss: the mean over all its words in the step, or the sum. With the mean one clip
 fits users with little and with much text, and the norm does not grow with the words that a user
 may give; with the sum, users with little text count less.
 """
-
-
-Method = Literal["auto", "microbatch", "ghost"]
-METHODS: tuple[Method, ...] = ("auto", "microbatch", "ghost")
 
 
 class NotFiniteError(Exception):

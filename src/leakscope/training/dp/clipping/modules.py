@@ -15,13 +15,13 @@ from leakscope.records.documents import LongArray
 from leakscope.records.errors import LeakscopeError
 from leakscope.training.dp.clipping.clipper import MEMORY, Clipped, clear
 from leakscope.training.dp.clipping.factors import (
-    Method,
     NotFiniteError,
     check_choices,
     check_weights,
     factors_of,
 )
 from leakscope.training.dp.clipping.layout import Layout
+from leakscope.training.dp.clipping.methods import Method
 from leakscope.training.dp.clipping.parts import (
     WeightPart,
     gradient_of,

@@ -16,8 +16,8 @@ from leakscope.records.errors import LeakscopeError
 from leakscope.training.dp.accounting.accountant import spent
 from leakscope.training.dp.accounting.phases import Phase
 from leakscope.training.dp.caveats import OWN_LOOP, caveats_of
-from leakscope.training.dp.clipping import LossOf, ModuleClipper, next_token_loss
 from leakscope.training.dp.clipping.clipper import clear
+from leakscope.training.dp.clipping.modules import LossOf, ModuleClipper, next_token_loss
 from leakscope.training.dp.custom_loop.isolation_guard import (
     Guard,
     check_network,

@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader, Sampler
 
 from leakscope.records.documents import IntArray, LongArray
 from leakscope.records.errors import LeakscopeError
-from leakscope.training.dp.clipping import TokenRows
+from leakscope.training.dp.clipping.modules import TokenRows
 from leakscope.training.dp.sampling import Draw
 from leakscope.training.dp.units import Unit, Units
 
