@@ -27,8 +27,7 @@ from leakscope.records.errors import LeakscopeError
 from leakscope.records.model import users_digest
 from leakscope.records.report_settings import ReportSettings
 from leakscope.records.run import open_run
-from leakscope.training import loop
-from leakscope.training import training_setup
+from leakscope.training import loop, training_setup
 from leakscope.training.train_settings import TrainSettings
 from small_models import repeated_by, sharp_model
 
