@@ -10,9 +10,10 @@ from markupsafe import Markup
 
 from leakscope.records.artifacts import private_directory, write_json, write_text
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.model import mitigation_of
 from leakscope.records.run import Metrics, RunManifest, open_run
 from leakscope.reporting.facts import guarantees, values
-from leakscope.reporting.facts.guarantee import Guarantee, guarantee_of
+from leakscope.reporting.facts.guarantee import UNKNOWN, Guarantee, guarantee_of
 from leakscope.reporting.pages.document import render
 from leakscope.reporting.rows.listing import unique_perplexities
 from leakscope.reporting.svg import figures
@@ -28,6 +29,8 @@ COLUMNS = {
     "longest_unique": "Longest unique",
 }
 """The table's columns after the model's name; the first four are the paper's."""
+MITIGATION = {"mitigation": "Mitigation"}
+"""Shown where a run's model has a mitigation without columns of its own."""
 BENCHMARK = {"public_unique_sequences": "Public model's own unique"}
 """The paper's benchmark line, shown where a run measured it."""
 
@@ -36,7 +39,9 @@ def columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """The columns worth showing for some runs."""
     measured = any(row["public_unique_sequences"] is not None for row in rows)
     private = any(row["privacy"] is not None for row in rows)
-    return COLUMNS | (guarantees.COLUMNS if private else {}) | (BENCHMARK if measured else {})
+    other = any(row["mitigation"] not in (None, "none") and not row["privacy"] for row in rows)
+    shown = COLUMNS | (MITIGATION if other else {}) | (guarantees.COLUMNS if private else {})
+    return shown | (BENCHMARK if measured else {})
 
 
 @dataclass(frozen=True)
@@ -151,7 +156,9 @@ def compare_rows(runs: Sequence[ComparedRun]) -> list[dict[str, Any]]:
         guarantee = run.guarantee
         if guarantee.reason is not None:
             reasons["dp_epsilon"] = guarantee.reason
-        plain = run.metrics.model_dump(mode="json")
+        plain, mitigation = run.metrics.model_dump(mode="json"), mitigation_of(run.manifest.model)
+        if mitigation is None:
+            reasons["mitigation"] = UNKNOWN
         rows.append(
             {
                 "name": run.label,
@@ -162,6 +169,7 @@ def compare_rows(runs: Sequence[ComparedRun]) -> list[dict[str, Any]]:
                 "model_digest": run.manifest.model_digest,
                 **plain,
                 **guarantees.entries(guarantee),
+                "mitigation": None if mitigation is None else mitigation.summary(),
                 "validation_accuracy": accuracy,
                 "reasons": reasons,
             }
@@ -176,6 +184,8 @@ def cell(row: Mapping[str, Any], column: str) -> str:
         return guarantees.cell(row, column)
     if value is None:
         return values.ABSENT
+    if isinstance(value, str):
+        return values.printable(value)
     if column == "validation_accuracy":
         return f"{100 * value:.2f}"
     return values.thousands(value) if isinstance(value, int) else values.rounded(value)

@@ -16,6 +16,16 @@ def take_step(
 ) -> float:
     """One step of the optimizer; the loss before it."""
     loss = training_loss(network, batch, generator)
+    descend(network, optimizer, loss, clip)
+    return float(loss.detach())
+
+
+def descend(
+    network: Network, optimizer: torch.optim.Optimizer, loss: torch.Tensor, clip: float
+) -> None:
+    """One step of the optimizer down a loss, which may have terms of a mitigation, with a gradient
+    of norm `clip` at most.
+    """
     optimizer.zero_grad(set_to_none=True)
     loss.backward()  # type: ignore[no-untyped-call]
     gradients = [weight.grad for weight in network.parameters() if weight.grad is not None]
@@ -24,7 +34,6 @@ def take_step(
         for gradient in gradients:
             gradient.mul_(clip / norm)
     optimizer.step()
-    return float(loss.detach())
 
 
 def make_optimizer(network: Network, name: str, learning_rate: float) -> torch.optim.Optimizer:
