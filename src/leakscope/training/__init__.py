@@ -10,23 +10,22 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from leakscope.training.dp.clipping.modules import TokenRows, next_token_loss
-    from leakscope.training.dp.custom_loop.private_loop import (
-        PrivateLoop,
-        PrivateStep,
-        make_private,
-    )
+    from leakscope.training.dp.custom_loop.make_private import LoopOptions, make_private
+    from leakscope.training.dp.custom_loop.private_loop import PrivateLoop, PrivateStep
     from leakscope.training.dp.dp_settings import PrivacySettings
 
 _HOMES = {
+    "LoopOptions": "dp.custom_loop.make_private",
     "PrivacySettings": "dp.dp_settings",
     "PrivateLoop": "dp.custom_loop.private_loop",
     "PrivateStep": "dp.custom_loop.private_loop",
     "TokenRows": "dp.clipping.modules",
-    "make_private": "dp.custom_loop.private_loop",
+    "make_private": "dp.custom_loop.make_private",
     "next_token_loss": "dp.clipping.modules",
 }
 
 __all__ = [
+    "LoopOptions",
     "PrivacySettings",
     "PrivateLoop",
     "PrivateStep",

@@ -10,7 +10,13 @@ import torch
 from torch import nn
 
 from leakscope.records.errors import LeakscopeError
-from leakscope.training import PrivacySettings, TokenRows, make_private, next_token_loss
+from leakscope.training import (
+    LoopOptions,
+    PrivacySettings,
+    TokenRows,
+    make_private,
+    next_token_loss,
+)
 from leakscope.training.dp.accounting.accountant import epsilon
 from leakscope.training.dp.caveats import INSECURE, OWN_LOOP, WARM
 from leakscope.training.dp.custom_loop.private_loop import PrivateLoop
@@ -115,8 +121,7 @@ def test_any_module_with_a_collate_of_ones_own(tmp_path):
         terms(),
         steps=4,
         out=tmp_path,
-        loss_of=judged,
-        collate=pairs,
+        options=LoopOptions(loss_of=judged, collate=pairs),
     )
     assert len(list(private)) == 4
     plain_steps(
@@ -140,7 +145,13 @@ def test_no_step_sees_more_words_of_a_user_than_allowed(tmp_path):
     network = drawn_network("gpt2")
     settings = terms(words_per_user=6, rate=1.0, method="microbatch")
     private = make_private(
-        network, sgd(network), data, settings, steps=1, out=tmp_path, loss_of=spy
+        network,
+        sgd(network),
+        data,
+        settings,
+        steps=1,
+        out=tmp_path,
+        options=LoopOptions(loss_of=spy),
     )
     private.take()
     for user in range(USERS):
@@ -298,7 +309,7 @@ def test_an_error_in_a_step_leaves_no_gradient_without_noise(tmp_path, monkeypat
     network = drawn_network("gpt2")
     start = weights_of(network)
     private = loop_in(tmp_path, network, rate=1.0)
-    monkeypatch.setattr(private._ledger, "begin_step", full)
+    monkeypatch.setattr(private._mechanism.ledger, "begin_step", full)
     with pytest.raises(OSError, match="disk full"):
         private.take()
     assert all(weight.grad is None for weight in network.parameters())
@@ -374,7 +385,7 @@ def test_a_loss_that_is_not_by_row_is_refused(tmp_path):
         terms(rate=1.0),
         steps=1,
         out=tmp_path,
-        loss_of=lambda network, rows: next_token_loss(network, rows).mean(),
+        options=LoopOptions(loss_of=lambda network, rows: next_token_loss(network, rows).mean()),
     )
     with pytest.raises(LeakscopeError, match="one loss for each row"):
         private.take()
@@ -404,10 +415,10 @@ def padding(examples):
 )
 def test_users_that_meet_in_the_loss_or_in_collate_are_noticed(changes, method, tmp_path):
     torch.manual_seed(0)  # some weights look at hardly anything that the others do
-    network, options = Judge(), {"loss_of": judged, "collate": pairs} | changes
+    network, options = Judge(), LoopOptions(**({"loss_of": judged, "collate": pairs} | changes))
     settings = terms(rate=1.0, method=method)
     private = make_private(
-        network, sgd(network), drawn_examples(), settings, steps=1, out=tmp_path, **options
+        network, sgd(network), drawn_examples(), settings, steps=1, out=tmp_path, options=options
     )
     with pytest.raises(LeakscopeError, match="depends on other users"):
         private.take()

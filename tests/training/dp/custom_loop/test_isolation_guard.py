@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from leakscope.records.errors import LeakscopeError
-from leakscope.training import PrivacySettings, make_private
+from leakscope.training import LoopOptions, PrivacySettings, make_private
 from plain_steps import drawn_network, drawn_users
 
 SETTINGS = PrivacySettings(rate=1.0, noise_multiplier=1.0, insecure_seed=1)
@@ -23,9 +23,9 @@ def sgd(network):
 def numbers(network, out, **changes):
     """A loop over rows of four numbers."""
     data = [[torch.full((4,), float(user))] for user in range(6)]
-    given = {"steps": 5, "out": out, "collate": torch.stack} | changes
-    given["loss_of"] = lambda network, rows: network(rows).flatten(1).sum(1)
-    return make_private(network, sgd(network), data, SETTINGS, **given)
+    given = {"steps": 5, "out": out} | changes
+    options = LoopOptions(lambda network, rows: network(rows).flatten(1).sum(1), torch.stack)
+    return make_private(network, sgd(network), data, SETTINGS, options=options, **given)
 
 
 @pytest.mark.parametrize("layer", [nn.BatchNorm1d(4), nn.SyncBatchNorm(4)])
