@@ -19,9 +19,9 @@ from leakscope.training.dp.accounting.accountant import epsilon
 from leakscope.training.dp.dp_settings import PrivacySettings
 from leakscope.training.dp.ledger import open_ledger
 from leakscope.training.dp.noise.noise_source import InsecureNoise
-from leakscope.training.dp.plan import plan_of
+from leakscope.training.dp.privacy_plan import plan_of
+from leakscope.training.dp.privacy_units import units_of
 from leakscope.training.dp.sampling import InsecureUsers, PoissonSampler
-from leakscope.training.dp.units import units_of
 from leakscope.training.loop import train
 from leakscope.training.steps.batches import TrainingText
 from leakscope.training.train_settings import TrainSettings

@@ -9,7 +9,7 @@ from leakscope.records.dp_record import PrivacyRecord
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.mitigation_settings import MitigationSettings
 from leakscope.training.dp.clipping.methods import METHODS, Method
-from leakscope.training.dp.units import Unit
+from leakscope.training.dp.privacy_units import Unit
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ from leakscope.training.dp.clipping.clipper import Clipper, clear
 from leakscope.training.dp.dp_settings import PrivacySettings
 from leakscope.training.dp.ledger import Ledger, open_ledger
 from leakscope.training.dp.noise.noise_source import noise_source
-from leakscope.training.dp.plan import plan_of
-from leakscope.training.dp.release import release
+from leakscope.training.dp.noisy_gradient import release
+from leakscope.training.dp.privacy_plan import plan_of
+from leakscope.training.dp.privacy_units import units_of
 from leakscope.training.dp.sampling import PoissonSampler, user_source
 from leakscope.training.dp.schedule import Schedule
-from leakscope.training.dp.units import units_of
 from leakscope.training.mitigations.mitigation import Mitigation, Taken, Workbench
 
 

@@ -18,7 +18,7 @@ from leakscope.training import (
     next_token_loss,
 )
 from leakscope.training.dp.accounting.accountant import epsilon
-from leakscope.training.dp.caveats import INSECURE, OWN_LOOP, WARM
+from leakscope.training.dp.caveats import CUSTOM_LOOP, INSECURE, WARM
 from leakscope.training.dp.custom_loop.private_loop import PrivateLoop
 from leakscope.training.dp.ledger import NAME
 from plain_steps import drawn_network, drawn_users, plain_steps, text_loss
@@ -220,7 +220,7 @@ def test_the_record_is_the_accountants(tmp_path):
     assert (record.steps, record.lost_steps, record.units) == (3, 0, USERS)
     assert record.expected_units == 0.4 * USERS
     assert record.caveats[0] == INSECURE
-    assert {WARM, OWN_LOOP} <= set(record.caveats)
+    assert {WARM, CUSTOM_LOOP} <= set(record.caveats)
     with pytest.raises(LeakscopeError, match="All steps"):
         private.take()
 

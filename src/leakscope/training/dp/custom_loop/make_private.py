@@ -10,7 +10,7 @@ from torch import nn
 
 from leakscope.records.artifacts import private_directory
 from leakscope.records.errors import LeakscopeError
-from leakscope.training.dp.clipping.modules import LossOf, ModuleClipper, next_token_loss
+from leakscope.training.dp.clipping.module_clipper import LossOf, ModuleClipper, next_token_loss
 from leakscope.training.dp.custom_loop.isolation_guard import (
     check_network,
     check_optimizer,
@@ -28,7 +28,7 @@ from leakscope.training.dp.custom_loop.user_texts import (
 from leakscope.training.dp.dp_settings import PrivacySettings
 from leakscope.training.dp.ledger import open_ledger
 from leakscope.training.dp.noise.noise_source import noise_source
-from leakscope.training.dp.plan import plan_of
+from leakscope.training.dp.privacy_plan import plan_of
 from leakscope.training.dp.sampling import PoissonSampler, user_source
 
 

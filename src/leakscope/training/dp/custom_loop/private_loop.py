@@ -13,9 +13,9 @@ from leakscope.records.dp_record import PrivacyRecord
 from leakscope.records.errors import LeakscopeError
 from leakscope.training.dp.accounting.accountant import spent
 from leakscope.training.dp.accounting.phases import Phase
-from leakscope.training.dp.caveats import OWN_LOOP, caveats_of
+from leakscope.training.dp.caveats import CUSTOM_LOOP, caveats_of
 from leakscope.training.dp.clipping.clipper import clear
-from leakscope.training.dp.clipping.modules import LossOf, ModuleClipper
+from leakscope.training.dp.clipping.module_clipper import LossOf, ModuleClipper
 from leakscope.training.dp.custom_loop.isolation_guard import (
     Guard,
     trained,
@@ -26,8 +26,8 @@ from leakscope.training.dp.custom_loop.user_texts import (
 )
 from leakscope.training.dp.ledger import Ledger
 from leakscope.training.dp.noise.noise_source import NoiseSource
-from leakscope.training.dp.plan import PrivacyPlan
-from leakscope.training.dp.release import release
+from leakscope.training.dp.noisy_gradient import release
+from leakscope.training.dp.privacy_plan import PrivacyPlan
 from leakscope.training.dp.sampling import PoissonSampler
 
 
@@ -144,9 +144,9 @@ class PrivateLoop:
             plan.delta,
             insecure=plan.insecure,
             warm_started=True,  # nobody knows here where the weights come from
-            public_vocabulary=True,  # OWN_LOOP says what there is to say of it
+            public_vocabulary=True,  # CUSTOM_LOOP says what there is to say of it
         )
-        return plan.record(self._mechanism.ledger.phases, self._done, [*caveats, OWN_LOOP])
+        return plan.record(self._mechanism.ledger.phases, self._done, [*caveats, CUSTOM_LOOP])
 
     def close(self) -> None:
         """Give the optimizer back and close the ledger; what was spent can still be asked for."""

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn.functional import embedding_bag
 
 from leakscope.training.dp.clipping.grams import Gram, few_words, norms_by_grams
-from leakscope.training.dp.clipping.layout import Layout
+from leakscope.training.dp.clipping.row_layout import Layout
 
 
 class GradientPart(Protocol):

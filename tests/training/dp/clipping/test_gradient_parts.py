@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leakscope.training.dp.clipping import grams
+from leakscope.training.dp.clipping.gradient_parts import Products, squared_norms
 from leakscope.training.dp.clipping.grams import Gram, norms_by_grams
-from leakscope.training.dp.clipping.layout import SLACK, Layout
-from leakscope.training.dp.clipping.parts import Products, squared_norms
+from leakscope.training.dp.clipping.row_layout import SLACK, Layout
 
 
 def own_gradients(inputs, errors, lengths):

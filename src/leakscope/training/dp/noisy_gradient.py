@@ -6,7 +6,7 @@ from torch import Tensor
 
 from leakscope.training.dp.ledger import Ledger
 from leakscope.training.dp.noise.noise_source import NoiseSource
-from leakscope.training.dp.plan import PrivacyPlan
+from leakscope.training.dp.privacy_plan import PrivacyPlan
 
 
 def release(

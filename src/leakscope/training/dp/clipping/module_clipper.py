@@ -13,22 +13,22 @@ from torch.nn.functional import cross_entropy
 
 from leakscope.records.documents import LongArray
 from leakscope.records.errors import LeakscopeError
-from leakscope.training.dp.clipping.clipper import MEMORY, Clipped, clear
-from leakscope.training.dp.clipping.factors import (
+from leakscope.training.dp.clipping.clip_factors import (
     NotFiniteError,
     check_choices,
     check_weights,
     factors_of,
 )
-from leakscope.training.dp.clipping.layout import Layout
-from leakscope.training.dp.clipping.methods import Method
-from leakscope.training.dp.clipping.parts import (
+from leakscope.training.dp.clipping.clipper import MEMORY, Clipped, clear
+from leakscope.training.dp.clipping.gradient_parts import (
     WeightPart,
     gradient_of,
     squared_norm,
     squared_norms,
 )
+from leakscope.training.dp.clipping.methods import Method
 from leakscope.training.dp.clipping.recording import UnknownLayerError, recorded, trained_layers
+from leakscope.training.dp.clipping.row_layout import Layout
 
 LossOf = Callable[[nn.Module, Any], Tensor]
 """From a network and rows of a batch to the loss of each row, [n]. A row's loss must not depend

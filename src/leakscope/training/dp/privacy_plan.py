@@ -17,8 +17,8 @@ from leakscope.training.dp.accounting.gaussian_dp import UNDER_REPORTS, epsilon_
 from leakscope.training.dp.accounting.phases import Phase
 from leakscope.training.dp.dp_settings import PrivacySettings
 from leakscope.training.dp.ledger import Terms
+from leakscope.training.dp.privacy_units import Unit
 from leakscope.training.dp.schedule import Schedule, scheduled
-from leakscope.training.dp.units import Unit
 
 
 @dataclass(frozen=True)

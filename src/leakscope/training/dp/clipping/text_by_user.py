@@ -9,6 +9,7 @@ from torch import Tensor
 
 from leakscope.records.documents import LongArray
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.ragged import offsets_of, places_of
 from leakscope.training.steps.batches import Batch
 
 
@@ -77,10 +78,7 @@ def by_user(batch: Batch, users: LongArray, count: int) -> UserText:
     order = np.flatnonzero(sizes)
     order = order[np.argsort(rank[users[order]], kind="stable")]
     chosen = sizes[order]
-    starts = (np.cumsum(sizes) - sizes)[order]
-    at = torch.from_numpy(
-        np.repeat(starts - np.cumsum(chosen) + chosen, chosen) + np.arange(chosen.sum())
-    )
+    at = torch.from_numpy(places_of(offsets_of(sizes)[order], chosen))
     return UserText(
         batch.inputs.flatten()[batch.places[at]],
         batch.labels[at],

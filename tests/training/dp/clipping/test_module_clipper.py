@@ -9,7 +9,7 @@ from torch import nn
 
 import tiny_causal
 from leakscope.records.errors import LeakscopeError
-from leakscope.training.dp.clipping.modules import ModuleClipper, TokenRows, next_token_loss
+from leakscope.training.dp.clipping.module_clipper import ModuleClipper, TokenRows, next_token_loss
 from plain_loop import assert_same, between, clipped_sum
 
 METHODS = ("microbatch", "ghost")

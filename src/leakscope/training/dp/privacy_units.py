@@ -6,14 +6,12 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from leakscope.records.documents import Documents, LongArray
+from leakscope.records.ragged import offsets_of, within_rows
+from leakscope.records.splitmix import Unsigned, scrambled
 
 Unit = Literal["user", "document"]
-Unsigned = npt.NDArray[np.uint64]
-
-_GAMMA = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True)
@@ -35,30 +33,20 @@ def units_of(documents: Documents, max_words: int, unit: Unit) -> Units:
     """The units of a `TrainingText` made of the same documents with the same `max_words`."""
     sizes = documents.lengths() + 1  # the end of a document is predicted, too
     counts = -(-sizes // max_words)
-    firsts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    nth = np.arange(firsts[-1]) - np.repeat(firsts[:-1], counts)
-    piece_sizes = np.minimum(np.repeat(sizes, counts) - nth * max_words, max_words)
+    piece_sizes = np.minimum(np.repeat(sizes, counts) - within_rows(counts) * max_words, max_words)
     starts = np.arange(len(documents), dtype=np.int64)  # the first document of each unit
     if unit == "user":
         starts = np.flatnonzero(np.diff(documents.users, prepend=documents.users[:1] - 1))
     bounds = np.concatenate([starts, [len(documents)]]).astype(np.int64)
-    return Units(firsts[bounds], piece_sizes.astype(np.int64), _keys(documents, bounds))
+    return Units(offsets_of(counts)[bounds], piece_sizes.astype(np.int64), _keys(documents, bounds))
 
 
 def mixed(seed: int, step: int, keys: Unsigned, nth: LongArray) -> Unsigned:
     """[p] pseudo-random numbers, a function of seed, step, key and number (splitmix64)."""
     value = np.full(len(keys), seed, np.uint64)
     for word in (np.uint64(step), keys, nth.astype(np.uint64)):
-        value = _scrambled(value ^ word)
+        value = scrambled(value ^ word)
     return value
-
-
-def _scrambled(value: Unsigned) -> Unsigned:
-    with np.errstate(over="ignore"):  # arithmetic modulo 2^64 is meant
-        value = value + _GAMMA
-        value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return value ^ (value >> np.uint64(31))
 
 
 def _keys(documents: Documents, bounds: LongArray) -> Unsigned:

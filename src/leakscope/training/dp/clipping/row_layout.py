@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from leakscope.records.documents import BoolArray, LongArray
+from leakscope.records.ragged import offsets_of
 
 SLACK = 1.5
 """The most rows of a user for each row of another one in the same band; docs/experiments.md."""
@@ -89,7 +90,7 @@ class Layout:
 
     def _band(self, runs: list[EqualLengths]) -> Band:
         lengths, length = self.lengths[runs[0].users.start : runs[-1].users.stop], runs[-1].length
-        starts = np.cumsum(lengths) - lengths
+        starts = offsets_of(lengths)[:-1]
         column = np.arange(length)
         index = starts[:, None] + np.minimum(column, lengths[:, None] - 1)
         surplus = column >= lengths[:, None]
@@ -105,7 +106,7 @@ class Layout:
     @cached_property
     def starts(self) -> Tensor:
         """[k] the first row of each user."""
-        return self._tensor(np.cumsum(self.lengths) - self.lengths)
+        return self._tensor(offsets_of(self.lengths)[:-1])
 
     def _tensor(self, values: LongArray | BoolArray) -> Tensor:
         return torch.from_numpy(values).to(self._device)
