@@ -12,15 +12,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from leakscope.models.ranking.float_noise import EXACT_NOISE, NOISE
+
 FIRST_BLOCK, BLOCK = 512, 2048
 """Entries in the first block, which most misses do not survive, and in all others."""
 TILE_CPU, TILE_GPU = 1024, 16_384
 """Positions at a time: a block of logits stays in the cache, or fills the device."""
-NOISE = 5e-5
-"""Logits that differ by less than this times (1 + |logit|) may swap when the batch changes: ten
-times what was measured on trained recurrent networks (docs/experiments.md)."""
-EXACT_NOISE = 1e-12
-"""The same for float64."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor, nn
 
-from leakscope.models.ranking.top_k import NOISE
+from leakscope.models.ranking.float_noise import NOISE
 from leakscope.models.word.architecture import Architecture
 
 TIME_CHUNK = 512  # steps of a recurrent network between two yields, which bounds memory
