@@ -12,6 +12,7 @@ from leakscope.models.alignment import Alignment, Span, align, concatenate, outs
 from leakscope.models.document_texts import texts_of
 from leakscope.models.subword.chat_template import Chat
 from leakscope.records.documents import BoolArray, Documents, LongArray
+from leakscope.records.ragged import offsets_of
 
 
 @dataclass(frozen=True)
@@ -158,7 +159,7 @@ class WordTokenizer:
 
 
 def _offsets(parts: Sequence[LongArray]) -> LongArray:
-    return np.cumsum([0, *(len(part) for part in parts)], dtype=np.int64)
+    return offsets_of(np.array([len(part) for part in parts], np.int64))
 
 
 def _unknown_of(backend: Any) -> int | None:

@@ -17,6 +17,7 @@ from leakscope.records.documents import (
     LongArray,
     Scores,
 )
+from leakscope.records.ragged import within_rows
 
 EXTRA = 8  # candidates asked for beyond k at first
 BEFORE = 1 << 22  # hashes of words before a position held at a time
@@ -121,7 +122,7 @@ class BlockedModel:
         """[w, c] which of the candidates at each word are blocked."""
         words = self._lexicon[documents.ids]
         reach = max(self.block_list.longest - 1, 0)
-        spoken = np.arange(len(words)) - np.repeat(documents.offsets[:-1], documents.lengths())
+        spoken = within_rows(documents.lengths())
         hidden = np.zeros(entries.shape, np.bool_)
         rows = max(1, BEFORE // max(reach, entries.shape[1]))
         for low in range(0, len(words), rows):
