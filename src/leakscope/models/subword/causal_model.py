@@ -19,12 +19,13 @@ from torch import Tensor
 
 from leakscope.corpus.lexicon import Lexicon
 from leakscope.models.interface import Distribution
+from leakscope.models.ranking.logit_slices import slices
 from leakscope.models.ranking.score_sheet import ScoreSheet
 from leakscope.models.ranking.windows import first_input
 from leakscope.models.subword.batch_memory import BatchMemory
 from leakscope.models.subword.chat_template import chat_of
 from leakscope.models.subword.float64_copy import StayDouble, causal_noise, in_float64
-from leakscope.models.subword.output_heads import Head, LinearHead, PlainHead, slices
+from leakscope.models.subword.output_heads import Head, LinearHead, PlainHead
 from leakscope.models.subword.soundness import sound_head
 from leakscope.models.subword.token_spelling import Entries, entries_of
 from leakscope.models.subword.window_reader import Padding, WindowReader

@@ -9,7 +9,8 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from leakscope.models.ranking.float_noise import drawn_entries, noise_bound, one_thread
-from leakscope.models.subword.output_heads import Head, slices
+from leakscope.models.ranking.logit_slices import slices
+from leakscope.models.subword.output_heads import Head
 
 SEQUENCES = 4  # networks from elsewhere are large, and float64 is slow
 

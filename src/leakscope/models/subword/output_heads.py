@@ -6,13 +6,13 @@ their logits (soft-capping, scaling): it takes them as they come, in small batch
 """
 
 import inspect
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
+from leakscope.models.ranking.logit_slices import LOGITS, slices
 from leakscope.models.ranking.top_k import (
     Ranked,
     rank_early,
@@ -21,9 +21,6 @@ from leakscope.models.ranking.top_k import (
     rank_logits,
     rank_logits_exact,
 )
-
-LOGITS = 2**24
-"""Logits in memory at a time where a question needs all of them: 64 MB."""
 
 
 class Head(Protocol):
@@ -177,13 +174,6 @@ def call(module: Any, inputs: Tensor, mask: Tensor, positions: Tensor) -> Any:
         "return_dict": True,
     }
     return module(input_ids=inputs, **{name: offered[name] for name in offered if name in taken})
-
-
-def slices(rows: int, vocabulary: int) -> Iterator[slice]:
-    """Cut so many rows that each slice has at most `LOGITS` logits (and at least one row)."""
-    size = max(1, LOGITS // vocabulary)
-    for start in range(0, rows, size):
-        yield slice(start, start + size)
 
 
 def joined(parts: list[Ranked]) -> Ranked:
