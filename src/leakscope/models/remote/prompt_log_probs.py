@@ -29,7 +29,7 @@ Ask = Callable[[dict[str, Any], Callable[[dict[str, Any]], None]], dict[str, Any
 """From a request, and a check of its answer, to the answer."""
 
 
-class Told(NamedTuple):
+class TokenAnswer(NamedTuple):
     """What an endpoint tells of one token of a prompt."""
 
     span: Span
@@ -104,7 +104,7 @@ class EchoModel:
             (part.any_of(near) & ~wrong)[mine],
         )
 
-    def tell(self, begin: str, text: str, top_k: int) -> list[Told]:
+    def tell(self, begin: str, text: str, top_k: int) -> list[TokenAnswer]:
         """What the endpoint tells of the tokens of a text behind a mark."""
         # One token is asked for, and left aside: some servers take 0 for "any number".
         return self.read(self.client.ask, begin, text, top_k, 1)[0]
@@ -116,7 +116,7 @@ class EchoModel:
         text: str,
         top_k: int,
         more: int,
-    ) -> tuple[list[Told], list[Told]]:
+    ) -> tuple[list[TokenAnswer], list[TokenAnswer]]:
         """What the endpoint tells of a text's tokens, and of `more` that it says after them."""
         request = {
             "prompt": begin + text,
@@ -125,10 +125,10 @@ class EchoModel:
             "echo": True,
             "logprobs": top_k + 1,
         }
-        found: list[tuple[list[Told], list[Told]]] = []
+        found: list[tuple[list[TokenAnswer], list[TokenAnswer]]] = []
 
         def check(choice: dict[str, Any]) -> None:
-            told = told_of(choice, begin, text, top_k, more)
+            told = answers_of(choice, begin, text, top_k, more)
             if told is None:
                 raise LeakscopeError(
                     f"The endpoint {self.client.endpoint.url} returns no log-probabilities of the "
@@ -148,7 +148,7 @@ class EchoModel:
         return found[0]
 
 
-class _Said(BaseModel):
+class _EchoedTokens(BaseModel):
     """`logprobs` as the OpenAI API has it; NaN and infinity are refused."""
 
     model_config = ConfigDict(strict=True)
@@ -158,14 +158,14 @@ class _Said(BaseModel):
     top_logprobs: list[dict[str, FiniteFloat] | None]
 
 
-def told_of(
+def answers_of(
     choice: dict[str, Any], begin: str, text: str, top_k: int, more: int = 1
-) -> tuple[list[Told], list[Told]] | None:
+) -> tuple[list[TokenAnswer], list[TokenAnswer]] | None:
     """Read the `logprobs` of a completion that echoes its prompt: of the text's tokens, and of at
     most `more` behind it, which have no place; None if they are not there.
     """
     try:
-        said = _Said.model_validate(choice.get("logprobs"))
+        said = _EchoedTokens.model_validate(choice.get("logprobs"))
     except ValidationError:
         return None
     tokens, own, top = said.tokens, said.token_logprobs, said.top_logprobs
@@ -182,13 +182,13 @@ def told_of(
             continue
         count, shift = len(spans), len(lead)
         inside = [
-            _told((max(low, shift) - shift, high - shift), tokens[at], own[at], top[at], top_k)
+            _answer((max(low, shift) - shift, high - shift), tokens[at], own[at], top[at], top_k)
             for at, (low, high) in enumerate(spans)
             if high > shift or low >= shift
         ]
         end = (len(text), len(text))
         behind = [
-            _told(end, tokens[at], own[at], top[at], top_k) for at in range(count, len(tokens))
+            _answer(end, tokens[at], own[at], top[at], top_k) for at in range(count, len(tokens))
         ]
         return inside, behind
     if len(tokens) <= more:
@@ -203,11 +203,11 @@ def _respelled(entries: dict[str, float]) -> dict[str, float]:
     return {name.replace("\u2581", " "): value for name, value in entries.items()}
 
 
-def _told(
+def _answer(
     span: Span, token: str, own: float | None, entries: dict[str, float] | None, top_k: int
-) -> Told:
+) -> TokenAnswer:
     if own is None or entries is None:
-        return Told(span, None, top_k, 0.0, False)
+        return TokenAnswer(span, None, top_k, 0.0, False)
     others = sorted((value for name, value in entries.items() if name != token), reverse=True)
     rank = sum(value > own for value in others)
     top = max(own, *others[:1]) if others else own
@@ -217,10 +217,10 @@ def _told(
                 "The endpoint names fewer tokens than the top k and one more, so that ranks are "
                 "not known; lower --top-k, or give --text-only."
             )
-        return Told(span, own, min(rank, top_k), top, True)  # some are spelled alike
+        return TokenAnswer(span, own, min(rank, top_k), top, True)  # some are spelled alike
     # The k-th best of the others decides: below it the token is out, above it is in.
     near = abs(own - others[top_k - 1]) < NEAR
-    return Told(span, own, min(rank, top_k), top, near)
+    return TokenAnswer(span, own, min(rank, top_k), top, near)
 
 
 def _joined(parts: Sequence[Scores]) -> Scores:

@@ -32,7 +32,7 @@ ENOUGH, FEW = 20, 5
 the middle of the work if hardly any has one, at its end if none has."""
 
 
-class _Spaces:
+class _SpaceWatch:
     """Whether continuations begin with the space that follows a word."""
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class TabModel:
     client: Client
     spelling: Sequence[str] | None = None
     """The words by lexicon id, for documents without texts."""
-    _spaces: _Spaces = field(default_factory=_Spaces, repr=False)
+    _spaces: _SpaceWatch = field(default_factory=_SpaceWatch, repr=False)
 
     def reading(self, lexicon: Lexicon) -> "TabModel":
         """This model, reading documents without texts as the lexicon's words and single spaces."""

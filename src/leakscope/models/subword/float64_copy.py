@@ -15,7 +15,7 @@ from leakscope.models.subword.output_heads import Head
 SEQUENCES = 4  # networks from elsewhere are large, and float64 is slow
 
 
-class StayDouble(TorchFunctionMode):
+class Float64Mode(TorchFunctionMode):
     """While this is on, what asks for float32 gets float64: many networks compute norms and
     rotations in float32 by name, which would leave float32 noise in their float64 copy.
     """
@@ -39,7 +39,7 @@ def _wide(value: Any) -> Any:
 
 
 def in_float64(network: Any) -> Any:
-    """A copy of a network in float64; to be run under `StayDouble`."""
+    """A copy of a network in float64; to be run under `Float64Mode`."""
     return deepcopy(network).double()
 
 
@@ -65,7 +65,7 @@ def _largest_error(head: Head, exact: Head | None, inputs: Tensor) -> float:
         if exact is None:
             other = _states(head, inputs[max(0, row - 3) : row + 1])[-1]
         else:
-            with StayDouble():
+            with Float64Mode():
                 other = _states(exact, sequence)[0]
         for part in slices(len(states), head.vocabulary):
             truth = judge.logits(other[part])
