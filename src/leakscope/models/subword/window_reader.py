@@ -70,10 +70,13 @@ class WindowReader:
                 found.update(zip((window.document for window in batch), last, strict=True))
 
         self.memory.each(due, read)
-        if not found:
+        some = torch.zeros((1, 1), dtype=torch.int64, device=self.head.device)
+        shown = self.head.hidden(some, torch.ones_like(some), some)
+        if shown is None:
             return None
-        missing = np.full_like(next(iter(found.values())), np.nan)
-        return np.stack([found.get(index, missing) for index in range(len(inputs))])
+        missing = np.full(shown.shape[2], np.nan, np.float32)
+        rows = [found.get(index, missing) for index in range(len(inputs))]
+        return np.array(rows, np.float32).reshape(len(rows), len(missing))
 
     def _run(self, tokens: Tokens, batch: list[Window]) -> tuple[LongArray, Tensor]:
         """(the position that each column predicts, or -1, [b, t]; states [b, t, s])."""

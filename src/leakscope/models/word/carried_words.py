@@ -1,6 +1,6 @@
 """How word-level models continue prefixes: the network's state, and the next words from it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,9 @@ from torch import Tensor
 
 from leakscope.models.interface import Continuations, NextWords, Prefix
 from leakscope.models.word.networks import Network
+
+PREFIXES = 1024
+"""Prefixes read at a time where only their next words are asked for."""
 
 
 @dataclass(frozen=True)
@@ -43,17 +46,23 @@ class WordCarrier:
         return found
 
 
-def best_words(prefixes: Sequence[Prefix], after: Continuations, count: int) -> list[NextWords]:
-    """The most probable words after prefixes whose entries are words; those that an interface
-    never shows are left out.
+def best_words(
+    begin: Callable[[Sequence[Prefix]], Continuations], prefixes: Sequence[Prefix], count: int
+) -> list[NextWords]:
+    """The most probable words after prefixes, by a model whose entries are words; those that its
+    interface never shows are left out.
     """
-    marks = len(after.entries) - after.words
-    entries, logs = after.top(count + marks)
-    found = []
-    for prefix, row, values in zip(prefixes, entries, logs, strict=True):
-        kept = np.flatnonzero((row < after.words) & np.isfinite(values))[:count]
-        words = [after.entries[entry] for entry in row[kept].tolist()]
-        tops = np.full(len(kept), values[0] if len(values) else np.nan, np.float32)
-        texts = [f" {word}" if prefix else word for word in words]
-        found.append(NextWords(words, texts, values[kept].astype(np.float32), tops, exact=True))
+    found: list[NextWords] = []
+    for start in range(0, len(prefixes), PREFIXES):
+        part = prefixes[start : start + PREFIXES]
+        after = begin(part)
+        marks = len(after.entries) - after.words
+        entries, logs = after.top(count + marks)
+        for prefix, row, values in zip(part, entries, logs, strict=True):
+            kept = np.flatnonzero((row < after.words) & np.isfinite(values))[:count]
+            words = [after.entries[entry] for entry in row[kept].tolist()]
+            texts = [f" {word}" if prefix else word for word in words]
+            tops = np.full(len(kept), values[0], np.float32)
+            own = values[kept].astype(np.float32)
+            found.append(NextWords(words, texts, own, tops, exact=True))
     return found

@@ -191,11 +191,7 @@ class WordModel:
 
     def next_words(self, prefixes: Sequence[Prefix], count: int) -> list[NextWords]:
         """See `LanguageModel.next_words`: entries are words, so this is exact."""
-        found: list[NextWords] = []
-        for start in range(0, len(prefixes), FULL_ROWS):
-            part = prefixes[start : start + FULL_ROWS]
-            found += best_words(part, self.begin(part), count)
-        return found
+        return best_words(self.begin, prefixes, count)
 
     @property
     def _choices(self) -> Choices:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from leakscope.models.remote.prompt_log_probs import NEAR, answers_of
+from leakscope.models.remote.echoed_prompt import NEAR, answers_of
 from leakscope.records.errors import LeakscopeError
 
 
