@@ -80,12 +80,14 @@ class EchoModel:
         completed to a word by what it says then; never known to be exact. Up to two requests for
         each word.
         """
-        return list(self.client.map(lambda prefix: self._next_words(prefix, count), prefixes))
+        texts = [prompt_of(prefix, self.client.endpoint) for prefix in prefixes]
+        return list(self.client.map(lambda text: self._next_words(text, count), texts))
 
-    def _next_words(self, prefix: Prefix, count: int) -> NextWords:
-        text = prompt_of(prefix, self.client.endpoint)
+    def _next_words(self, text: str, count: int) -> NextWords:
         _, behind = self._ask(text, count, 1)
-        named = sorted(behind[0].entries.items(), key=lambda pair: (-pair[1], pair[0]))[:count]
+        # Where the endpoint would end the text it names nothing.
+        entries = behind[0].entries if behind else {}
+        named = sorted(entries.items(), key=lambda pair: (-pair[1], pair[0]))[:count]
         tails = []
         for token, _ in named:
             if not is_unspelled(token):

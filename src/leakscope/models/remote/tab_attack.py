@@ -110,12 +110,12 @@ class TabModel:
         """
         if count != 1:
             raise LeakscopeError("A text-only endpoint shows its best continuation: one next word.")
-        found = self.client.map(self._next_word, prefixes)
+        texts = [prompt_of(prefix, self.client.endpoint) for prefix in prefixes]
+        found = self.client.map(self._next_word, texts)
         self._spaces.check(FEW)
         return list(found)
 
-    def _next_word(self, prefix: Prefix) -> NextWords:
-        text = prompt_of(prefix, self.client.endpoint)
+    def _next_word(self, text: str) -> NextWords:
         words, tokens, tail = spans(text), TOKENS, None
         while tail is None and tokens <= MOST_TOKENS:
             answer = self._continue(text, words, len(words), tokens)
