@@ -53,8 +53,7 @@ def load_for_corpus(path: Path, corpus: Path, how: ModelOptions) -> LanguageMode
 def load_pretrained(path: Path, how: ModelOptions) -> CausalModel:
     """Load a causal model from elsewhere; only an adapter takes the base."""
     base = how.base if _is_adapter(path) else None
-    device = _device(how.device)
-    loaded = load_causal(path, device, how.dtype, base, batch_tokens=how.batch_tokens)
+    loaded = load_causal(path, how.device, how.dtype, base, batch_tokens=how.batch_tokens)
     return loaded if how.chat is None else loaded.chatting(how.chat)
 
 
@@ -107,11 +106,3 @@ def pretrained_name(path: Path) -> str:
     """What a causal model is called in tables: cached ones lie in folders named by hashes."""
     origin = origin_of(path)
     return path.resolve().stem if origin is None else origin["name"].split("/")[1]
-
-
-def _device(name: str) -> str:
-    if name != "auto":
-        return name
-    import torch
-
-    return "cuda" if torch.cuda.is_available() else "cpu"
