@@ -70,6 +70,7 @@ METRICS = {
 WORD = {"kind": "word", "training": {"epochs": 1}}
 """The config of a model that leakscope trained, as far as reports look."""
 PRIVACY = {
+    "kind": "dp",
     "epsilon": 2.9985, "reason": None, "delta": 0.0001001, "unit": "user",
     "accountant": "PLD (some 1.0), add/remove one user", "noise_multiplier": 0.8, "clip": 0.5,
     "rate": 0.0148, "expected_units": 64.0, "words_per_user": 500, "units": 4321, "steps": 1200,

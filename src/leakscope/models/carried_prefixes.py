@@ -183,12 +183,24 @@ def read_prefixes(
 
 
 def _read(carrier: Carrier, rows: LongArray, inputs: Tensor) -> Iterator[tuple[_Group, Tensor]]:
-    """Read `inputs` [g, t] of the prefixes `rows`, batch by batch: each batch is a group."""
-    size = max(1, carrier.batch_entries // inputs.shape[1])
-    for start in range(0, len(rows), size):
+    """Read `inputs` [g, t] of the prefixes `rows`, batch by batch: each batch is a group. Where
+    the device runs out of memory, batches are halved.
+    """
+    size, start = max(1, carrier.batch_entries // inputs.shape[1]), 0
+    while start < len(rows):
         part = inputs[start : start + size]
-        states, carried = carrier.read(part)
+        try:
+            states, carried = carrier.read(part)
+        except torch.OutOfMemoryError:
+            if size == 1:
+                raise LeakscopeError(
+                    f"The device has no room for one prefix of {inputs.shape[1]} tokens; choose "
+                    "another --device, or a narrower --dtype."
+                ) from None
+            size = max(1, min(size, len(part)) // 2)
+            continue
         yield _Group(rows[start : start + size], part, carried), states
+        start += size
 
 
 def _assembled(

@@ -3,7 +3,8 @@
 The log-probability of a word is the one that `score` gives it where the document goes on so: the
 sum over its tokens, white space before it included, each given the true tokens before it. So the
 beginning of a word is never less probable than the word, and only *whole* words count: those that
-the most probable next token does not make longer. A word that can be written in several ways, as
+the most probable next token does not make longer; the beginning of a character directly behind a
+word is taken to do so. A word that can be written in several ways, as
 behind a space or a newline, counts once, with the most probable of them. Ways of cutting a text
 into tokens that the tokenizer would not take are left out, and so are words whose tokens would
 change those of the prefix.
@@ -178,7 +179,8 @@ def _look_behind(
         search, node = group[row]
         new = search.new_words(tail)
         if place == 0 and new is not None and node.word is not None:
-            whole[row] = new[:1] == [node.word]
+            added = tail.removeprefix(node.tail)
+            whole[row] = new[:1] == [node.word] and not added.startswith("\ufffd")
         if new is not None and _goes_on(new, tail):
             entry = int(entries[row, place])
             word = new[0] if len(new) == 1 and not tail.endswith("\ufffd") else None
