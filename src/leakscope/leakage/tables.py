@@ -14,6 +14,7 @@ from leakscope.leakage.scrutiny.findings import Findings
 from leakscope.leakage.sequences.distinct import Contexts, Examples, Members, Sequences
 from leakscope.records.artifacts import parquet_sink, write_parquet
 from leakscope.records.documents import BoolArray, IntArray, LongArray
+from leakscope.records.ragged import offsets_of
 from leakscope.records.run import OCCURRENCES, SEQUENCES, USERS
 
 ROWS = 50_000  # written at a time, which bounds the memory for spelled-out words
@@ -155,7 +156,7 @@ class Tables:
         lengths[judged] = np.diff(said.offsets)[low:high]
         absent = np.ones(size, np.bool_)
         absent[judged] = False
-        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        offsets = offsets_of(lengths)
         return pa.ListArray.from_arrays(
             pa.array(offsets, pa.int32()),
             pa.array(said.log_probs[said.offsets[low] : said.offsets[high]]),

@@ -15,6 +15,7 @@ import numpy as np
 
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
+from leakscope.leakage.correct_runs.maximal_runs import MaximalRuns, maximal_runs
 from leakscope.leakage.counts.counting import count
 from leakscope.leakage.counts.trie import Trie
 from leakscope.leakage.hardening.stored_run import Stored, Validation, stored_unique, validation_of
@@ -23,7 +24,9 @@ from leakscope.leakage.sequences.distinct import run_perplexities
 from leakscope.models.wrappers.hardened import is_silent
 from leakscope.records.documents import BoolArray, FloatArray, IntArray, LongArray
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.ragged import offsets_of, places_of
 from leakscope.records.run import open_run
+from leakscope.records.unique import is_unique
 
 THRESHOLDS = (1.05, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 64.0)
 
@@ -78,7 +81,7 @@ def harden_run(
     ]
     found = stored_unique(run)
     validation = validation_of(run)
-    parts = [_parts(found, setting) for setting in settings]
+    parts = [maximal_runs(shown(found, setting), found.offsets) for setting in settings]
     progress("count", 0, 1)
     nodes, users_in_d = _count(found, parts, corpus, threads)
     progress("count", 1, 1)
@@ -89,17 +92,6 @@ def harden_run(
     ]
 
 
-@dataclass(frozen=True)
-class _Parts:
-    """Runs that a setting leaves of the stored occurrences."""
-
-    of: LongArray
-    """[p] the stored occurrence."""
-    first: LongArray
-    """[p] index of its first word among all stored words."""
-    stop: LongArray
-
-
 def shown(found: Stored, setting: Setting) -> BoolArray:
     """[h] which of the stored words the interface still suggests."""
     kept = found.ranks < setting.top_k
@@ -108,27 +100,16 @@ def shown(found: Stored, setting: Setting) -> BoolArray:
     return kept
 
 
-def _parts(found: Stored, setting: Setting) -> _Parts:
-    kept = shown(found, setting)
-    begins = np.zeros(len(kept) + 1, np.bool_)
-    begins[found.offsets] = True
-    before = np.concatenate([[False], kept[:-1]])[: len(kept)] & ~begins[:-1]
-    after = np.concatenate([kept[1:], [False]])[: len(kept)] & ~begins[1:]
-    first = np.flatnonzero(kept & ~before)
-    stop = np.flatnonzero(kept & ~after) + 1
-    return _Parts(np.searchsorted(found.offsets, first, side="right") - 1, first, stop)
-
-
 def _count(
-    found: Stored, parts: Sequence[_Parts], corpus: Corpus, threads: int
+    found: Stored, parts: Sequence[MaximalRuns], corpus: Corpus, threads: int
 ) -> tuple[list[LongArray], LongArray]:
     """The trie node of every part, and the users in D of every node."""
     ids = _words(found, corpus)
     trie = Trie.empty(corpus.manifest.lexicon)
     nodes = []
     for part in parts:
-        places, offsets = _places(part)
-        nodes.append(trie.insert(ids[places], offsets).astype(np.int64))
+        words = ids[places_of(part.first, part.lengths)]
+        nodes.append(trie.insert(words, offsets_of(part.lengths)).astype(np.int64))
     counts = count(trie, [shard.documents() for shard in corpus.shards], threads)
     return nodes, counts.users.astype(np.int64)
 
@@ -140,22 +121,21 @@ def _words(found: Stored, corpus: Corpus) -> IntArray:
     for documents, rows in documents_holding(corpus.documents(), found.documents):
         at = np.searchsorted(documents.numbers, found.documents[rows])
         sizes = lengths[rows]
-        steps = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        source = np.repeat(documents.offsets[at] + found.starts[rows], sizes) + steps
-        ids[np.repeat(found.offsets[rows], sizes) + steps] = documents.ids[source]
+        source = places_of(documents.offsets[at] + found.starts[rows], sizes)
+        ids[places_of(found.offsets[rows], sizes)] = documents.ids[source]
     return ids
 
 
 def _point(
     setting: Setting,
     found: Stored,
-    part: _Parts,
+    part: MaximalRuns,
     nodes: LongArray,
     users_in_d: LongArray,
     curated: list[str] | None,
     validation: Validation | None,
 ) -> Point:
-    unique = users_in_d[nodes] == 1
+    unique = is_unique(users_in_d[nodes])
     figures: dict[str, Any] = {"curated": None, "leakage_epsilon": None}
     if curated is not None and found.public_log_probs is not None:
         sequences, row = np.unique(nodes[unique], return_inverse=True)
@@ -175,24 +155,17 @@ def _point(
         top_k=setting.top_k,
         threshold=setting.threshold,
         unique_sequences=len(np.unique(nodes[unique])),
-        users_with_unique=len(np.unique(found.users[part.of[unique]])),
+        users_with_unique=len(np.unique(found.users[part.rows[unique]])),
         validation_accuracy=accuracy,
         answered=answered,
         **figures,
     )
 
 
-def _ratios(found: Stored, part: _Parts) -> FloatArray:
+def _ratios(found: Stored, part: MaximalRuns) -> FloatArray:
     """[p] PP_public / PP_model of each part in its own context, computed as a report does."""
     if found.public_log_probs is None:
-        return np.zeros(len(part.of), np.float32)
-    places, offsets = _places(part)
+        return np.zeros(len(part.rows), np.float32)
+    places, offsets = places_of(part.first, part.lengths), offsets_of(part.lengths)
     public = run_perplexities(found.public_log_probs[places], offsets)
     return np.asarray(public / run_perplexities(found.log_probs[places], offsets))
-
-
-def _places(part: _Parts) -> tuple[LongArray, LongArray]:
-    """The stored words of the parts, one after another, and where each part begins among them."""
-    sizes = part.stop - part.first
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return np.arange(offsets[-1]) + np.repeat(part.first - offsets[:-1], sizes), offsets

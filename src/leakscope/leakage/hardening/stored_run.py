@@ -9,6 +9,8 @@ import pyarrow.compute as pc
 
 from leakscope.records.artifacts import read_parquet
 from leakscope.records.documents import FloatArray, IntArray, LongArray
+from leakscope.records.ragged import offsets_of
+from leakscope.records.unique import is_unique
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class Stored:
 def stored_unique(run: Path) -> Stored:
     """The occurrences of the unique sequences of a run, redacted or not."""
     table = read_parquet(run / "sequences.parquet", ["id", "users_in_d"])
-    unique = table.filter(pc.equal(table["users_in_d"], 1))["id"]
+    unique = table.filter(pa.array(is_unique(table["users_in_d"].to_numpy())))["id"]
     rows = read_parquet(run / "occurrences.parquet")
     rows = rows.filter(pc.is_in(rows["sequence"], value_set=unique.combine_chunks()))
     rows = rows.combine_chunks()
@@ -45,7 +47,7 @@ def stored_unique(run: Path) -> Stored:
         users=rows["user"].to_numpy(),
         documents=rows["document"].to_numpy(),
         starts=rows["start"].to_numpy(),
-        offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        offsets=offsets_of(lengths),
         ranks=_flat(rows["ranks"], np.dtype(np.int32)),
         log_probs=_flat(rows["log_probs"], np.dtype(np.float32)),
         top_log_probs=_flat(rows["top_log_probs"], np.dtype(np.float32)),

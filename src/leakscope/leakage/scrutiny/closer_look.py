@@ -23,6 +23,7 @@ from leakscope.models.evaluation import perplexity_of
 from leakscope.models.interface import LanguageModel
 from leakscope.models.wrappers.hardened import is_silent
 from leakscope.records.documents import LongArray
+from leakscope.records.ragged import row_sums
 from leakscope.records.report_settings import ReportSettings
 
 OCCURRENCES = 100
@@ -112,8 +113,7 @@ def _unknown(public: LanguageModel, sequences: Sequences, trie: Trie) -> int | N
     known = public.knows(ids)
     if known is None:
         return None
-    missing = np.concatenate([[0], np.cumsum(~known)])
-    return int((missing[offsets[1:]] > missing[offsets[:-1]]).sum())
+    return int((row_sums(~known, offsets) > 0).sum())
 
 
 def _quality(answers: Validation | None, settings: ReportSettings) -> dict[str, Any]:

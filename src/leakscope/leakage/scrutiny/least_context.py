@@ -10,6 +10,7 @@ from leakscope.leakage.counts.trie import Trie
 from leakscope.leakage.sequences.distinct import Contexts, Examples, Members, Sequences, contexts
 from leakscope.models.interface import LanguageModel
 from leakscope.records.documents import BoolArray, Documents, IntArray, LongArray
+from leakscope.records.ragged import offsets_of
 
 PROMPTS = 20_000  # scored at a time
 
@@ -28,7 +29,7 @@ def comes_out(model: LanguageModel, prompts: Sequence[TriedPrompt], top_k: int) 
         if len(texts) == len(part):
             documents = replace(documents, texts=texts)
         missed = model.score(documents, top_k=top_k).rank >= top_k
-        misses = np.concatenate([[0], np.cumsum(missed)])
+        misses = offsets_of(missed)
         ends = documents.offsets[1:]
         sizes = np.array([size for _, size, _ in part])
         found[low : low + len(part)] = misses[ends] == misses[ends - sizes]
@@ -110,7 +111,7 @@ class Unique:
         picked = [chosen.members[chosen.offsets[r] : chosen.offsets[r + 1]] for r in rows]
         sizes = np.array([len(part) for part in picked], np.int64)
         flat = np.concatenate([np.zeros(0, np.int64), *picked]).astype(np.int64)
-        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        offsets = offsets_of(sizes)
         self._examples = Examples(offsets, flat)
         tails = _Tails(members, flat, most)
         self._contexts: Contexts = contexts(members, self._examples, tails.watch(corpus), most)

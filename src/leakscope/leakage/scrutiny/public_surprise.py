@@ -10,6 +10,7 @@ from leakscope.corpus.store import concatenate
 from leakscope.leakage.sequences.distinct import Members, Sequences, run_perplexities
 from leakscope.models.interface import LanguageModel
 from leakscope.records.documents import Documents, FloatArray, IntArray, LongArray
+from leakscope.records.ragged import offsets_of, places_of
 
 PIECE_WORDS = 200_000  # scored at a time, gathered from as many chunks of the corpus as needed
 
@@ -71,7 +72,7 @@ def surprise(
     are read by the model, and each no further than its last.
     """
     lengths = members.lengths[chosen].astype(np.int64)
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    offsets = offsets_of(lengths)
     found = np.full(int(offsets[-1]), np.nan, np.float32)
     for documents, rows in documents_holding(corpus, members.documents[chosen]):
         at = np.searchsorted(documents.numbers, members.documents[chosen[rows]])
@@ -79,16 +80,12 @@ def surprise(
         ends = np.zeros(len(documents), np.int64)
         np.maximum.at(ends, at, stops)
         part = documents if model.needs_text else documents.cut(ends)
-        firsts = part.offsets[at] + members.starts[chosen[rows]]
-        steps = np.arange(int(lengths[rows].sum())) - np.repeat(
-            np.cumsum(lengths[rows]) - lengths[rows], lengths[rows]
-        )
-        places = np.repeat(firsts, lengths[rows]) + steps
+        places = places_of(part.offsets[at] + members.starts[chosen[rows]], lengths[rows])
         wanted = np.zeros(len(part.ids), np.bool_)
         wanted[places] = True
         answers = np.full(len(part.ids), np.nan, np.float32)
         answers[wanted] = model.log_probs(part, wanted)
-        found[np.repeat(offsets[rows], lengths[rows]) + steps] = answers[places]
+        found[places_of(offsets[rows], lengths[rows])] = answers[places]
     return Surprise(chosen, offsets, found)
 
 
