@@ -1,5 +1,7 @@
 """Ragged arrays against plain loops over rows."""
 
+from itertools import pairwise
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +21,7 @@ def test_offsets_are_where_rows_begin_and_end(rows, kind):
     offsets = offsets_of(np.array([len(row) for row in rows], kind))
     values = flat(rows)
     assert offsets.dtype == np.int64
-    assert [values[a:b].tolist() for a, b in zip(offsets, offsets[1:], strict=False)] == rows
+    assert [values[a:b].tolist() for a, b in pairwise(offsets)] == rows
 
 
 @given(st.lists(st.booleans(), max_size=9))

@@ -37,7 +37,7 @@ def comes_out(model: LanguageModel, prompts: Sequence[TriedPrompt], top_k: int) 
 
 
 @dataclass(frozen=True)
-class Least:
+class LeastContexts:
     """The least context of each of s sequences."""
 
     words: IntArray
@@ -90,7 +90,7 @@ class _Tails:
         return _Tail(text[begin : edges[stop - 1][1]], begins)
 
 
-class Unique:
+class SpelledSequences:
     """Some unique sequences with their words and the ends of their contexts, in memory."""
 
     def __init__(
@@ -145,7 +145,9 @@ class Unique:
         ]
 
 
-def least_contexts(model: LanguageModel, unique: Unique, top_k: int, most: int) -> Least:
+def least_contexts(
+    model: LanguageModel, unique: SpelledSequences, top_k: int, most: int
+) -> LeastContexts:
     """Try suffixes of 0, 1, 2, ... words, at most `most`, of every listed context, until the
     sequence comes out. At the full length of the shortest context it does: that was measured.
     """
@@ -167,4 +169,4 @@ def least_contexts(model: LanguageModel, unique: Unique, top_k: int, most: int) 
         for i in done:
             words[i], exact[i] = length, unique.all_listed[i] or length == 0
         due = [i for i in due if i not in done]
-    return Least(words.astype(np.int32), exact)
+    return LeastContexts(words.astype(np.int32), exact)

@@ -7,10 +7,8 @@ label here says "epsilon" alone.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pydantic import ValidationError
-
 from leakscope.records.dp_record import PrivacyRecord
-from leakscope.records.errors import LeakscopeError
+from leakscope.records.model import ModelConfig
 from leakscope.records.run import Metrics, RunManifest
 from leakscope.reporting.facts import headline, values
 from leakscope.reporting.facts.headline import Fact
@@ -48,16 +46,11 @@ class Guarantee:
 
 def guarantee_of(manifest: RunManifest) -> Guarantee:
     """The guarantee of a run's model, from its config in the manifest."""
-    given = manifest.model.get("privacy")
-    if given is None:
-        return Guarantee(None, NONE if manifest.model.get("kind") == "word" else UNKNOWN)
-    try:
-        record = PrivacyRecord.model_validate(given)
-    except ValidationError:
-        raise LeakscopeError(
-            f"The record of differential privacy in the report on "
-            f"'{values.printable(manifest.name)}' cannot be read; make the report again."
-        ) from None
+    if not isinstance(manifest.model, ModelConfig):
+        return Guarantee(None, UNKNOWN)
+    record = manifest.model.privacy
+    if record is None:
+        return Guarantee(None, NONE)
     if record.epsilon is not None:
         return Guarantee(record, None)
     return Guarantee(record, (record.reason or values.UNEXPLAINED).rstrip("."))

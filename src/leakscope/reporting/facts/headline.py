@@ -230,14 +230,14 @@ def _perplexity(metrics: Metrics, name: str, label: str, meaning: str, detail: s
 def _accuracy(metrics: Metrics) -> Fact:
     label = f"Validation accuracy, top-{metrics.top_k}"
     meaning = "How often the next word of unseen text is among the suggestions."
-    value, why = values.accuracy(metrics)
+    found = values.accuracy(metrics)
     known = metrics.validation_accuracy or {}
     others = ", ".join(
         f"top-{k}: {100 * part:.1f} %" for k, part in sorted(known.items()) if k != metrics.top_k
     )
-    if value is None:
-        return Fact("validation_accuracy", label, values.ABSENT, meaning, others, why)
-    return Fact("validation_accuracy", label, f"{100 * value:.1f} %", meaning, others)
+    if found.value is None:
+        return Fact("validation_accuracy", label, values.ABSENT, meaning, others, found.reason)
+    return Fact("validation_accuracy", label, f"{100 * found.value:.1f} %", meaning, others)
 
 
 def _absent(metrics: Metrics, name: str, label: str, meaning: str) -> Fact:
