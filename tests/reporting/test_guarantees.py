@@ -5,13 +5,9 @@ import pytest
 from test_page import ATTACK
 from test_terminal import line, shown
 
-from leakscope.reporting.comparison.compared_runs import (
-    cautions,
-    compare_rows,
-    load_runs,
-    missing,
-    write_comparison,
-)
+from leakscope.reporting.comparison.compare_page import write_comparison
+from leakscope.reporting.comparison.compared_runs import cautions, load_runs
+from leakscope.reporting.comparison.compared_table import compare_rows, missing
 from leakscope.reporting.terminal.tables import compare_table
 from report_runs import PRIVACY, WORD
 
