@@ -92,10 +92,10 @@ def test_the_page_tells_the_guarantee_beside_the_leakage_epsilon(make_run):
         "Unit of privacy": "user, of 4,321 users",
         "Accountant": "PLD (some 1.0), add/remove one user",
         "Noise multiplier": "0.8 times the clip",
-        "Clip": "0.5, once a user",
-        "Sampling rate": "0.0148, about 64 users a step",
-        "Words in a step": "at most 500 of a user",
-        "Steps": "1,200, of them 200 lost in a crash, but spent",
+        "Clip": "0.5 per user",
+        "Sampling rate": "0.0148, about 64 users per step",
+        "Words in a step": "at most 500 per user",
+        "Steps": "1,200, including 200 that a crash lost",
         "Noise and draws from": "the operating system",
         "Gaussian-DP value": "2.10, an approximation that under-reports",
     }
@@ -142,7 +142,7 @@ def test_the_terminal_tells_the_model_card(make_run):
     table = shown(run_table(*open_run(make_run(model=private()))))
     assert line(table, "DP epsilon") == "3.00 (at delta 0.000101, for one user of 4,321)"
     assert line(table, "Accountant") == "PLD (some 1.0), add/remove one user"
-    assert line(table, "Steps") == f"{thousands(1200)}, of them 200 lost in a crash, but spent"
+    assert line(table, "Steps") == f"{thousands(1200)}, including 200 that a crash lost"
     assert line(table, "Not covered by DP") == "Not this."
     assert "Nor that." in table
 

@@ -31,9 +31,9 @@ class Metrics(BaseModel):
     sequences: int
     """Distinct sequences in S."""
     unique_sequences: int
-    """Metric 1: sequences of S that one user alone has in D."""
+    """Metric 1: sequences of S that are unique."""
     unique_not_copied: int
-    """Those of them that did not stand in every one of their contexts already."""
+    """Those of them that were not already in every one of their contexts."""
     unique_by_length: dict[int, int]
     longest_unique: int | None
     users_with_unique: int
@@ -55,7 +55,7 @@ class Metrics(BaseModel):
     """Unique sequences with a word that the public model does not know: their ratio is a lower
     bound."""
     unique_without_context: int | None = None
-    """Unique sequences that come out of nothing: no context at all."""
+    """Unique sequences that the model produces with no context at all."""
     least_context_measured: int | None = None
     """For how many unique sequences the least context was looked for."""
     elsewhere: dict[str, dict[str, int]] | None = None

@@ -7,8 +7,8 @@ from leakscope.records.documents import BoolArray
 
 MOST_USERS = 1
 """A sequence that more users have in D is not unique."""
-MEANING = "one user alone has it in the training data"
-"""The definition, as a clause about a sequence."""
+HELD_BY = "only one user has"
+"""The definition in words, for sentences about sequences that HELD_BY in the training data."""
 
 
 def is_unique(users_in_d: npt.NDArray[np.integer]) -> BoolArray:

@@ -42,7 +42,7 @@ class LeastContexts:
 
     words: IntArray
     """[s] words of the shortest suffix of a context after which the whole sequence comes out; 0:
-    it comes out of nothing; -1: not measured."""
+    it needs no context; -1: not measured."""
     exact: BoolArray
     """[s] every shorter suffix of every context was tried; otherwise it is an upper bound."""
 

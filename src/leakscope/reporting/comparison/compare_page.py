@@ -8,6 +8,7 @@ import numpy as np
 from markupsafe import Markup
 
 from leakscope.records.artifacts import private_directory, write_json, write_text
+from leakscope.records.unique import HELD_BY
 from leakscope.reporting.comparison.compared_runs import (
     ComparedRun,
     cautions,
@@ -44,6 +45,7 @@ def write_comparison(runs: Sequence[ComparedRun], out: Path) -> Path:
             "models": guarantees.detailed(rows),
             "caveats": guarantees.caveats(rows),
         },
+        held_by=HELD_BY,
         snapshots=snapshots,
         warnings=warnings,
         top_k=sorted({run.metrics.top_k for run in runs}),
@@ -78,7 +80,7 @@ def _curves(runs: Sequence[ComparedRun]) -> Figure:
         ],
         [m.validation_perplexity for m in metrics],
     )
-    reading = "Curves that part show a model that learns its training data by heart."
+    reading = "Curves that diverge show a model that is memorizing its training data."
     return title, reading, drawing
 
 
@@ -89,7 +91,11 @@ def _lengths(runs: Sequence[ComparedRun], names: list[str]) -> Figure:
     drawing = snapshot_figures.lengths_by_snapshot(
         names, [run.metrics.unique_by_length for run in runs]
     )
-    return title, "For each length one bar an epoch, the later the stronger.", drawing
+    return (
+        title,
+        "One bar per epoch for each length; the later the epoch, the stronger its color.",
+        drawing,
+    )
 
 
 def _perplexities(runs: Sequence[ComparedRun], names: list[str]) -> Figure:
@@ -98,8 +104,8 @@ def _perplexities(runs: Sequence[ComparedRun], names: list[str]) -> Figure:
     if not any(np.isfinite(of_one).any() for of_one in found):
         return title, "No snapshot has a unique sequence.", None
     reading = (
-        "Width is the number of unique sequences at that perplexity, on one scale for all; the "
-        "line is the median. Sequences near 1 are known by heart."
+        "The width is the number of unique sequences at that perplexity, on one scale for all "
+        "snapshots; the line is the median. Sequences near 1 are known by heart."
     )
     return title, reading, snapshot_figures.perplexities_by_snapshot(names, found)
 

@@ -89,11 +89,11 @@ def details(record: PrivacyRecord) -> list[tuple[str, str]]:
         ("Unit of privacy", f"{record.unit}, of {values.thousands(record.units)} {some}"),
         ("Accountant", values.printable(record.accountant)),
         ("Noise multiplier", f"{record.noise_multiplier:.4g} times the clip"),
-        ("Clip", f"{record.clip:.4g}, once a {record.unit}"),
-        ("Sampling rate", f"{record.rate:.4g}, about {record.expected_units:,.4g} {some} a step"),
+        ("Clip", f"{record.clip:.4g} per {record.unit}"),
+        ("Sampling rate", f"{record.rate:.4g}, about {record.expected_units:,.4g} {some} per step"),
         (
             "Words in a step",
-            f"at most {values.thousands(record.words_per_user)} of a {record.unit}",
+            f"at most {values.thousands(record.words_per_user)} per {record.unit}",
         ),
         ("Steps", steps(record)),
     ]
@@ -108,11 +108,11 @@ def details(record: PrivacyRecord) -> list[tuple[str, str]]:
 
 
 def steps(record: PrivacyRecord) -> str:
-    """All steps spent; those that are not in the weights count, and are told."""
+    """All steps spent, including those that are not in the weights."""
     spent = values.thousands(record.steps)
     if not record.lost_steps:
         return spent
-    return f"{spent}, of them {values.thousands(record.lost_steps)} lost in a crash, but spent"
+    return f"{spent}, including {values.thousands(record.lost_steps)} that a crash lost"
 
 
 def gaussian(record: PrivacyRecord) -> str:

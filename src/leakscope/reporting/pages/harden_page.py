@@ -81,7 +81,7 @@ def _figures(points: Sequence[Mapping[str, Any]], top_k: int) -> list[tuple[str,
         shown.append(
             (
                 "Fewer suggestions",
-                "Each dot is a number of suggestions that are shown.",
+                "Each dot is a number of suggestions shown.",
                 hardening_curve(fewer, "suggestions", "Unique sequences by top-k"),
             )
         )

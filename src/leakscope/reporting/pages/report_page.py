@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from leakscope.records import unique
 from leakscope.records.artifacts import write_text
 from leakscope.records.audited_model import progress_of, shape_of, training_of
 from leakscope.records.dp_record import without_seed
 from leakscope.records.model import ModelConfig
 from leakscope.records.public_model import CrossFittedModelRecord
 from leakscope.records.run import Metrics, RunManifest, open_run
+from leakscope.records.unique import HELD_BY
 from leakscope.reporting.facts import guarantee, headline, values
 from leakscope.reporting.pages.document import embedded, render
 from leakscope.reporting.pages.listed_tables import (
@@ -54,7 +54,7 @@ def write_page(run: Path) -> Path:
         sort_keys=embedded(sequences.sort_keys()),
         cell=cell,
         cells=cells,
-        unique=unique.MEANING,
+        held_by=HELD_BY,
         model=_model(manifest),
         facts=_run_facts(manifest),
     )

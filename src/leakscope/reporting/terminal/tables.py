@@ -9,8 +9,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from leakscope.records import sequence_columns
 from leakscope.records.run import Metrics, RunManifest, open_run
-from leakscope.records.sequence_columns import COLUMNS
 from leakscope.reporting.comparison.compared_table import cell, columns_of, missing
 from leakscope.reporting.facts import guarantee, guarantees, headline, values
 from leakscope.reporting.pages import harden_page as hardening
@@ -84,7 +84,7 @@ def sequences_table(path: Path, limit: int) -> RenderableType:
     if not rows:
         return Text("There are no unique sequences.")
     table = Table(box=SIMPLE_HEAD, header_style="bold")
-    columns = cells.columns_for([row.values for row in rows], COLUMNS, "terminal")
+    columns = cells.columns_for([row.values for row in rows], sequence_columns.COLUMNS, "terminal")
     marked = [each for each in columns if each[1].form == "mark"]
     columns = [each for each in columns if each[1].form != "mark"]
     for _, how in columns:
@@ -154,12 +154,13 @@ def suggestion_tables(found: Mapping[str, Any]) -> RenderableType:
         )
     notes = [
         f"All unique sequences come out of "
-        f"{values.plural(found['documents_for_all'], 'document')}; "
-        f"{values.plural(found['copied_sequences'], 'unique sequence')} are stated three times or "
-        "more by one user: leakscope corpus clean --documents exact --sentences exact removes "
-        "copies of whole documents and of longer sentences.",
-        "Without a user's documents, all unique sequences of that user are gone.",
-        "Effects hold once the model is trained again; other sequences may come out then.",
+        f"{values.plural(found['documents_for_all'], 'document')}. Unique sequences that their "
+        f"user wrote three times or more: {values.thousands(found['copied_sequences'])}; "
+        "leakscope corpus clean --documents exact --sentences exact removes copies of whole "
+        "documents and of longer sentences.",
+        "Removing all documents of a user removes all of that user's unique sequences.",
+        "All of this takes effect when the model is trained again; other sequences may come out "
+        "then.",
     ]
     return Group(documents, users, copies, *(Text(note, style="dim") for note in notes))
 
