@@ -7,6 +7,7 @@ import pytest
 from rich.console import Console
 
 from leakscope.auditing.block_list_building import unique_sequences
+from leakscope.leakage.counts.minimal_windows import minimal_unique
 from leakscope.leakage.hardening.actions import suggest
 from leakscope.leakage.hardening.hardened_points import harden_run
 from leakscope.leakage.pipeline import audit
@@ -57,6 +58,8 @@ def test_tables_hardening_listing_page_terminal_and_lists_follow(
     words = corpus.lexicon.words
     blocked = [" ".join(words[id] for id in found) for found in unique_sequences(run, corpus)]
     assert sorted(blocked) == expected
+    windows = minimal_unique([list(found) for found in unique_sequences(run, corpus)], corpus)
+    assert sorted(words[id] for (id,) in windows) == sorted(" ".join(expected).split())
     page = (run / "report.html").read_text()
     assert page.count('<span class="mark one">unique</span>') == len(expected)
     assert page.count('"unique":true') == len(expected)  # what the browser filters by

@@ -125,12 +125,7 @@ def public_source(
             target = folder / f"{RETRAIN}-{digest_of(key)[:16]}"
             _train_without(corpus, target, recipe, owners, threads, progress)
             prove_unseen(target, corpus, users_digest(owners))
-            record = RetrainedModelRecord(
-                name=target.name,
-                digests=(digest_of_file(target / "model.safetensors"),),
-                users_left_out=len(owners),
-            )
-            return PublicModel(record, partial(reads, target))
+            return PublicModel(_retrained_record(target, owners), partial(reads, target))
 
         return retrained
     if choice.what == CROSSFIT and model is not None:
@@ -151,6 +146,11 @@ def public_source(
     load_config(path)
     weights_digest(path)  # found missing now, not after hours of scoring
     return partial(_given, path, model, corpus, how)
+
+
+def _retrained_record(path: Path, owners: IntArray) -> RetrainedModelRecord:
+    digest = digest_of_file(path / "model.safetensors")
+    return RetrainedModelRecord(name=path.name, digests=(digest,), users_left_out=len(owners))
 
 
 def same_public_model(

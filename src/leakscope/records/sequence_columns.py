@@ -20,27 +20,27 @@ COLUMNS: tuple[Column, ...] = (
         "total_in_s",
         pa.int64(),
         "occurrences in S, the correct predictions",
-        display=Display("Total in S", "count", short="In S", hint="how often it came out"),
+        display=Display("Total in\u00a0S", "count", short="In S", hint="how often it came out"),
     ),
     Column(
         "users_in_s",
         pa.int32(),
         "distinct users among these",
-        display=Display("Users in S", "count", PAGE, hint="for how many users it came out"),
+        display=Display("Users in\u00a0S", "count", PAGE, hint="for how many users it came out"),
     ),
     Column(
         "total_in_d",
         pa.int64(),
         "occurrences in D, the training data, predicted or not",
         display=Display(
-            "Total in D", "count", short="In D", hint="how often the training data has it"
+            "Total in\u00a0D", "count", short="In D", hint="how often the training data has it"
         ),
     ),
     Column(
         "users_in_d",
         pa.int32(),
         "distinct users who have it in D",
-        display=Display("Users in D", "count", PAGE, hint="how many users have it"),
+        display=Display("Users in\u00a0D", "count", PAGE, hint="how many users have it"),
     ),
     Column(
         "contexts",
