@@ -50,7 +50,7 @@ def test_the_seed_is_in_no_model_report_or_comparison(corpus, tmp_path):
     config = load_config(tmp_path / "m")
     assert config.training["mitigation"]["insecure_seed"] == "given"
     assert config.privacy.insecure_seed
-    assert open_run(tmp_path / "r")[0].model["training"] == config.training
+    assert open_run(tmp_path / "r")[0].model.training == config.training
     page = (tmp_path / "r" / "report.html").read_text()
     assert "Insecure seed." in page and "mitigation.insecure_seed" in page and "given" in page
 

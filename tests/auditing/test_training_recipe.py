@@ -76,7 +76,7 @@ def test_the_vocabulary_is_the_audited_models(corpus, elsewhere, tmp_path, what,
         assert config.vocabulary_from == load_config(tmp_path / "m").vocabulary_from
         if settings.mitigation.kind == "dp":
             assert not any("vocabulary" in caveat for caveat in config.privacy.caveats)
-    assert found.details.get("trained_like_the_audited_model", True)
+    assert getattr(found.record, "trained_like_the_audited_model", True)
     # Not mixed up with those of a model that has the corpus's own words.
     train(corpus.path, tmp_path / "own", settings)
     shared = {"what": what, "folder": tmp_path / "m" / "public"}
@@ -133,9 +133,9 @@ def test_fewer_users_get_the_same_rate_noise_and_delta(corpus, tmp_path, what, g
         assert all(getattr(made, name) == getattr(audited, name) for name in same)
         assert made.epsilon == audited.epsilon
         assert not made.insecure_seed, "the same noise in both would cancel out"
-    assert found.details.get("trained_like_the_audited_model", True)
+    assert getattr(found.record, "trained_like_the_audited_model", True)
     again, kept = trained_for(tmp_path / "m", corpus, what=what, folds=3)
-    assert again == public and kept.digests == found.digests
+    assert again == public and kept.record.digests == found.record.digests
 
 
 def test_a_report_on_a_private_model_with_foreign_words_and_a_warm_start(
@@ -146,7 +146,7 @@ def test_a_report_on_a_private_model_with_foreign_words_and_a_warm_start(
     choice = PublicChoice("crossfit", folds=2, warm_start=elsewhere)
     report(tmp_path / "m", corpus.path, tmp_path / "r", public=choice, threads=1)
     public = open_run(tmp_path / "r")[0].public
-    assert public["trained_like_the_audited_model"] and public["folds"] == 2
+    assert public.trained_like_the_audited_model and public.folds == 2
 
 
 def test_a_private_model_whose_record_is_gone_is_not_guessed_at(corpus, tmp_path):

@@ -11,10 +11,11 @@ from leakscope.auditing.training_recipe import Recipe, settings_of, was_trained_
 from leakscope.models.word.architecture import Architecture
 from leakscope.models.word.model_directory import load_config
 from leakscope.records.artifacts import digest_of
+from leakscope.records.audited_model import mitigation_of
 from leakscope.records.dp_record import PrivacyRecord, without_seed
 from leakscope.records.earlier_config import current_config, current_training, digested_training
 from leakscope.records.mitigation_record import MitigationRecord, PlainRecord
-from leakscope.records.model import ModelConfig, mitigation_of
+from leakscope.records.model import ModelConfig
 from leakscope.records.run import open_run
 from leakscope.reporting.facts.guarantee import guarantee_of
 from leakscope.training.checkpoint import find_checkpoint

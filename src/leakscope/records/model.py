@@ -9,7 +9,6 @@ from pydantic import (
     Discriminator,
     SerializeAsAny,
     Tag,
-    TypeAdapter,
     model_validator,
 )
 
@@ -116,18 +115,3 @@ class ModelConfig(BaseModel):
     def privacy(self) -> PrivacyRecord | None:
         """The differential privacy of the training, if that is its mitigation."""
         return self.mitigation if isinstance(self.mitigation, PrivacyRecord) else None
-
-
-_MITIGATION: TypeAdapter[PlainRecord | PrivacyRecord | MitigationRecord] = TypeAdapter(
-    AnyMitigation
-)
-
-
-def mitigation_of(model: Mapping[str, Any]) -> MitigationRecord | None:
-    """The mitigation that a run's manifest tells of its model, in the form of any version; None:
-    the model's own records do not tell how it was trained.
-    """
-    given = current_config(dict(model)).get("mitigation")
-    if given is not None:
-        return _MITIGATION.validate_python(given)
-    return PlainRecord() if model.get("kind") == "word" else None
