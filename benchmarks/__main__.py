@@ -9,7 +9,7 @@ if "OMP_WAIT_POLICY" not in os.environ:  # as the command line sets it, for both
 
 import torch
 
-from benchmarks import counting, private, reporting, scaling, scoring, secrets, training
+from benchmarks import counting, help_pages, private, reporting, scaling, scoring, secrets, training
 from benchmarks.lines import Line, save, show
 
 GROUPS = {
@@ -20,6 +20,7 @@ GROUPS = {
     "scaling": scaling.lines,
     "public": reporting.public_lines,
     "reporting": reporting.lines,
+    "help": help_pages.lines,
     "hundred": lambda: scaling.lines((10_000_000, 100_000_000)),
     "secrets": secrets.lines,
 }

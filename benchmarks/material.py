@@ -3,7 +3,8 @@
 import sys
 from pathlib import Path
 
-from leakscope.commands.corpus import corpus_build, corpus_synth
+from leakscope.commands.corpus_build import build
+from leakscope.commands.corpus_synth import synth
 from leakscope.commands.train import train
 from leakscope.corpus.builder import BuildSettings
 from leakscope.corpus.store import Corpus
@@ -25,9 +26,9 @@ def corpus(words: int, coined: int = 60_000, shards: int = 8) -> Corpus:
         source = FOLDER / name / "source"
         users = max(40, words // 15_000)  # few planted items among much general text
         if not (source / "truth.parquet").exists():
-            corpus_synth(source, SynthSettings(users=users, words=words, coined=coined))
+            synth(source, SynthSettings(users=users, words=words, coined=coined))
         settings = BuildSettings(shard_words=max(50_000, words // shards))
-        corpus_build([source / "data.parquet"], target, settings=settings)
+        build([source / "data.parquet"], target, settings)
     return Corpus.open(target)
 
 

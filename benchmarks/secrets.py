@@ -7,8 +7,9 @@ import numpy as np
 
 from benchmarks import material
 from benchmarks.lines import Line
-from leakscope.auditing.public_models import PublicChoice
-from leakscope.commands.corpus import corpus_build, corpus_synth
+from leakscope.auditing.public_settings import PublicSettings
+from leakscope.commands.corpus_build import build
+from leakscope.commands.corpus_synth import synth
 from leakscope.commands.report import report
 from leakscope.commands.train import train
 from leakscope.corpus.synthetic.grammar import (
@@ -34,8 +35,8 @@ THRESHOLDS = (1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0)
 def judged_run(users: int = 120, epochs: int = 3, folds: int = 3) -> Path:
     """A revealed report, judged by cross-fitted models, on a synthetic corpus of its own."""
     if not (FOLDER / "corpus" / "manifest.json").exists():
-        corpus_synth(FOLDER / "synth", SynthSettings(users=users))
-        corpus_build([FOLDER / "synth" / "data.parquet"], FOLDER / "corpus")
+        synth(FOLDER / "synth", SynthSettings(users=users))
+        build([FOLDER / "synth" / "data.parquet"], FOLDER / "corpus")
     settings = TrainSettings.from_preset(
         "lstm-2x128", epochs=epochs, batch_size=32, learning_rate=3e-3
     )
@@ -45,9 +46,9 @@ def judged_run(users: int = 120, epochs: int = 3, folds: int = 3) -> Path:
     run = FOLDER / "run"
     if not (run / "manifest.json").exists():
         material.note("cross-fitting")
-        choice = PublicChoice("crossfit", folds=folds)
+        choice = PublicSettings("crossfit", folds=folds)
         asked = ReportSettings(reveal=True, least_context=0)
-        report(FOLDER / "model", FOLDER / "corpus", run, asked, public=choice)
+        report(FOLDER / "model", FOLDER / "corpus", run, asked, choice)
     return run
 
 

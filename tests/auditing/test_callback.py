@@ -9,7 +9,7 @@ from peft import LoraConfig, get_peft_model
 from transformers import Trainer, TrainingArguments
 
 from leakscope.auditing.callback import LeakageCallback, report_on, weights_digest
-from leakscope.auditing.public_models import PublicChoice
+from leakscope.auditing.public_settings import PublicSettings
 from leakscope.corpus.builder import BuildSettings, build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.records.errors import LeakscopeError
@@ -105,8 +105,8 @@ def test_adapters_in_training_and_a_base_model_as_the_judge(fine_tuning):
     tokenizer("pieces").save_pretrained(folder / "base")
     trainer = make(6, lora=True)
     callback = LeakageCallback(
-        trainer, corpus.path, folder / "runs", ReportSettings(top_k=3), every_epochs=6, budget=1.0,
-        public=PublicChoice(str(folder / "base")),
+        trainer, corpus.path, folder / "runs", ReportSettings(top_k=3),
+        PublicSettings(str(folder / "base")), every_epochs=6, budget=1.0,
     )  # fmt: skip
     trainer.add_callback(callback)
     trainer.train()

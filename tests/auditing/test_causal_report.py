@@ -7,9 +7,10 @@ import pyarrow.parquet as pq
 import pytest
 from safetensors.torch import load_file
 
-from leakscope.auditing.model_loading import ModelOptions
-from leakscope.auditing.public_models import PublicChoice
-from leakscope.commands.report import compare, report
+from leakscope.auditing.loading_settings import LoadingSettings
+from leakscope.auditing.public_settings import PublicSettings
+from leakscope.commands.compare import compare
+from leakscope.commands.report import report
 from leakscope.commands.train import train
 from leakscope.corpus.builder import BuildSettings, build_rows
 from leakscope.corpus.readers.rows import Row
@@ -60,7 +61,7 @@ def runs_of(text, correct):
 def test_the_report_is_in_words_and_least_contexts_are_the_texts_own(spoken_corpus, tmp_path):
     k = 2
     asked = ReportSettings(top_k=k, reveal=True, contexts=100, context_words=100)
-    metrics = report(tmp_path / "m", spoken_corpus.path, tmp_path / "r", asked, threads=1)
+    metrics = report(tmp_path / "m", spoken_corpus.path, tmp_path / "r", asked, threads=1).metrics
     model = load_causal(tmp_path / "m")
     texts = [text for part in spoken_corpus.documents(texts=True) for text in part.texts]
     expected = Counter(
@@ -94,19 +95,19 @@ def test_the_report_is_in_words_and_least_contexts_are_the_texts_own(spoken_corp
 
 def test_a_base_model_judges_and_a_word_model_stands_beside(spoken_corpus, tmp_path):
     saved(tmp_path / "p", "gpt2", "bytes", 3)
-    public = PublicChoice(str(tmp_path / "p"))
+    public = PublicSettings(str(tmp_path / "p"))
     asked = ReportSettings(top_k=2, benchmark=True)
     metrics = report(
-        tmp_path / "m", spoken_corpus.path, tmp_path / "r", asked, public=public, threads=1
-    )
+        tmp_path / "m", spoken_corpus.path, tmp_path / "r", asked, public, threads=1
+    ).metrics
     assert metrics.leakage_epsilon > 0 and metrics.public_unique_sequences is not None
     manifest, _ = open_run(tmp_path / "r")
     assert manifest.model.architecture.kind == "llama" and manifest.public.name == "p"
     tiny = TrainSettings(Architecture("gru", 1, 4, 6), vocabulary=50, epochs=1, batch_size=4)
     train(spoken_corpus.path, tmp_path / "g", tiny)
-    crossfit = PublicChoice("crossfit", folds=2)
+    crossfit = PublicSettings("crossfit", folds=2)
     asked = ReportSettings(top_k=2)
-    report(tmp_path / "g", spoken_corpus.path, tmp_path / "rg", asked, public=crossfit, threads=1)
+    report(tmp_path / "g", spoken_corpus.path, tmp_path / "rg", asked, crossfit, threads=1)
     folds = tmp_path / "g" / "public" / "crossfit-2"
     names = [run.label for run in compare([tmp_path / "r", tmp_path / "rg"], tmp_path / "out")]
     assert names == ["m", "g"] and (tmp_path / "out" / "compare.html").exists()
@@ -121,42 +122,42 @@ def test_a_base_model_judges_and_a_word_model_stands_beside(spoken_corpus, tmp_p
         out = tmp_path / f"by-words-{number}"
         found = report(
             tmp_path / "m", spoken_corpus.path, out, ReportSettings(top_k=2, least_context=0),
-            public=PublicChoice(what), threads=1,
-        )  # fmt: skip
+            PublicSettings(what), threads=1,
+        ).metrics  # fmt: skip
         assert found.leakage_epsilon > 0
     # And the other way round: a word-level model judged by a sub-word one.
     judged = report(
         tmp_path / "g", spoken_corpus.path, tmp_path / "r2", ReportSettings(top_k=3),
-        public=public, threads=1,
-    )  # fmt: skip
+        public, threads=1,
+    ).metrics  # fmt: skip
     assert judged.unique_sequences == 0 or judged.leakage_epsilon > 0
 
 
 def test_batches_change_nothing_and_what_cannot_be_is_said(spoken_corpus, tmp_path):
     found = []
-    for number, size in enumerate((1, 64, None)):
+    for number, size in enumerate((1, 64, "auto")):
         out = tmp_path / f"r{number}"
-        how = ModelOptions(batch_tokens=size)
+        how = LoadingSettings(batch_tokens=size)
         asked = ReportSettings(top_k=3, reveal=True)
-        report(tmp_path / "m", spoken_corpus.path, out, asked, reading=how, threads=1)
+        report(tmp_path / "m", spoken_corpus.path, out, asked, how, threads=1)
         table = pq.read_table(out / "sequences.parquet", columns=["sequence", "total_in_s"])
         found.append(table.to_pylist())
     assert found[0] == found[1] == found[2]
-    retrain = PublicChoice("retrain")
+    retrain = PublicSettings("retrain")
     with pytest.raises(LeakscopeError, match="such as its base"):
-        report(tmp_path / "m", spoken_corpus.path, tmp_path / "x", public=retrain)
+        report(tmp_path / "m", spoken_corpus.path, tmp_path / "x", retrain)
     with pytest.raises(LeakscopeError, match="not an adapter"):
-        how = ModelOptions(base=tmp_path / "m")
-        report(tmp_path / "m", spoken_corpus.path, tmp_path / "x", reading=how)
+        how = LoadingSettings(base=tmp_path / "m")
+        report(tmp_path / "m", spoken_corpus.path, tmp_path / "x", how)
     bare = tmp_path / "bare"
     bare.mkdir()
     (bare / "config.json").write_text('{"model_type": "llama"}')
     with pytest.raises(LeakscopeError, match="no weights"):
-        report(tmp_path / "m", spoken_corpus.path, tmp_path / "x", public=PublicChoice(str(bare)))
+        report(tmp_path / "m", spoken_corpus.path, tmp_path / "x", PublicSettings(str(bare)))
     assert not (tmp_path / "x" / "manifest.json").exists()
     with pytest.raises(LeakscopeError, match="no dtype"):
-        how = ModelOptions(dtype="int4")
-        report(tmp_path / "m", spoken_corpus.path, tmp_path / "x", reading=how)
+        how = LoadingSettings(dtype="int4")
+        report(tmp_path / "m", spoken_corpus.path, tmp_path / "x", how)
 
 
 TEMPLATE = (
@@ -173,16 +174,20 @@ def test_documents_as_messages_of_a_chat(tmp_path):
     asked = ReportSettings(top_k=2, reveal=True)
     with pytest.raises(LeakscopeError, match="has no chat template"):
         report(
-            tmp_path / "m", corpus.path, tmp_path / "x", asked, reading=ModelOptions(chat="user")
+            tmp_path / "m",
+            corpus.path,
+            tmp_path / "x",
+            asked,
+            LoadingSettings(chat_template="user"),
         )
     tok.chat_template = TEMPLATE
     tok.save_pretrained(tmp_path / "m")
     saved(tmp_path / "p", "gpt2", "bytes", 3)  # has no template, and needs none
-    public, digests = PublicChoice(str(tmp_path / "p")), set()
+    public, digests = PublicSettings(str(tmp_path / "p")), set()
     for role in (None, "assistant", "user"):
         out = tmp_path / f"r-{role}"
-        how = ModelOptions(chat=role)
-        report(tmp_path / "m", corpus.path, out, asked, public=public, reading=how, threads=1)
+        how = LoadingSettings(chat_template=role)
+        report(tmp_path / "m", corpus.path, out, asked, public, how, threads=1)
         manifest, _ = open_run(out)
         digests.add(manifest.model_digest)
         record = manifest.model.chat_template
@@ -202,11 +207,19 @@ def test_documents_as_messages_of_a_chat(tmp_path):
     assert len(digests) == 3
     with pytest.raises(LeakscopeError, match="assistant or user"):
         report(
-            tmp_path / "m", corpus.path, tmp_path / "x", asked, reading=ModelOptions(chat="system")
+            tmp_path / "m",
+            corpus.path,
+            tmp_path / "x",
+            asked,
+            LoadingSettings(chat_template="system"),
         )
     tiny = TrainSettings(Architecture("gru", 1, 4, 6), vocabulary=50, epochs=1, batch_size=4)
     train(corpus.path, tmp_path / "g", tiny)
     with pytest.raises(LeakscopeError, match="word-level model has no chat template"):
         report(
-            tmp_path / "g", corpus.path, tmp_path / "x", asked, reading=ModelOptions(chat="user")
+            tmp_path / "g",
+            corpus.path,
+            tmp_path / "x",
+            asked,
+            LoadingSettings(chat_template="user"),
         )

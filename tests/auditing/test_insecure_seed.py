@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from leakscope.auditing.public_models import PublicChoice
+from leakscope.auditing.public_settings import PublicSettings
+from leakscope.commands.compare import compare
 from leakscope.commands.harden import harden
-from leakscope.commands.report import compare, report
+from leakscope.commands.report import report
 from leakscope.commands.train import train
 from leakscope.corpus.builder import BuildSettings, build_rows
 from leakscope.corpus.readers.rows import Row
@@ -42,8 +43,8 @@ def files_with(text, folder):
 
 def test_the_seed_is_in_no_model_report_or_comparison(corpus, tmp_path):
     train(corpus.path, tmp_path / "m", TINY)
-    for name, public in (("r", None), ("s", PublicChoice("retrain"))):
-        report(tmp_path / "m", corpus.path, tmp_path / name, public=public, threads=1)
+    for name, public in (("r", None), ("s", PublicSettings("retrain"))):
+        report(tmp_path / "m", corpus.path, tmp_path / name, public, threads=1)
     compare([tmp_path / "r", tmp_path / "s"], tmp_path / "c", allow_mixed=True)
     harden(tmp_path / "r", corpus.path, tmp_path / "h", threads=1)
     assert files_with(SEED, tmp_path) == []
@@ -61,7 +62,7 @@ def test_models_and_runs_of_older_versions_do_not_give_it_away(corpus, tmp_path)
     config["training"]["mitigation"]["insecure_seed"] = SEED
     (tmp_path / "m" / "config.json").write_text(json.dumps(config))
     report(
-        tmp_path / "m", corpus.path, tmp_path / "r", public=PublicChoice("crossfit", folds=2),
+        tmp_path / "m", corpus.path, tmp_path / "r", PublicSettings("crossfit", folds=2),
         threads=1,
     )  # fmt: skip
     assert files_with(SEED, tmp_path / "r") == []

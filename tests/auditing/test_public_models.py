@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leakscope.auditing.model_loading import ModelOptions
+from leakscope.auditing.loading_settings import LoadingSettings
 from leakscope.auditing.provenance import prove_unseen
-from leakscope.auditing.public_models import PublicChoice, fold_of, public_source, same_public_model
+from leakscope.auditing.public_models import public_source, same_public_model
+from leakscope.auditing.public_settings import PublicSettings
+from leakscope.auditing.public_training import fold_of
 from leakscope.commands.report import report
 from leakscope.commands.train import train
 from leakscope.corpus.builder import BuildSettings, build_rows
@@ -46,7 +48,11 @@ def corpus_of(folder, users, documents=1, **changes):
 
 def source(choice, model, corpus):
     return public_source(
-        choice, model, corpus, how=ModelOptions("cpu", 1), progress=lambda *args: None
+        choice,
+        model,
+        corpus,
+        how=LoadingSettings(device="cpu", threads=1),
+        progress=lambda *args: None,
     )
 
 
@@ -73,7 +79,7 @@ def test_crossfit_never_asks_a_model_about_users_it_saw(users, data):
         folder = Path(name)
         corpus = corpus_of(folder, users)
         train(corpus.path, folder / "model", TINY)
-        choice = PublicChoice("crossfit", folds=folds)
+        choice = PublicSettings("crossfit", folds=folds)
         found = source(choice, folder / "model", corpus)(np.arange(users, dtype=np.int32))
         target = folder / "model" / "public" / f"crossfit-{folds}"
         composed = found.load()
@@ -130,22 +136,22 @@ def test_folds_that_were_exchanged_are_refused(tmp_path):
     corpus = corpus_of(tmp_path, 5)
     train(corpus.path, tmp_path / "model", TINY)
     owners = np.arange(5, dtype=np.int32)
-    source(PublicChoice("crossfit", folds=2), tmp_path / "model", corpus)(owners)
+    source(PublicSettings("crossfit", folds=2), tmp_path / "model", corpus)(owners)
     target = tmp_path / "model" / "public" / "crossfit-2"
     shutil.move(target / "fold-000", tmp_path / "aside")
     shutil.move(target / "fold-001", target / "fold-000")
     shutil.move(tmp_path / "aside", target / "fold-001")
-    given_path = source(PublicChoice(str(target)), tmp_path / "model", corpus)
+    given_path = source(PublicSettings(str(target)), tmp_path / "model", corpus)
     with pytest.raises(LeakscopeError, match="was not trained without the users"):
         given_path(owners)
     with pytest.raises(LeakscopeError, match="between 2 and"):
-        source(PublicChoice("crossfit", folds=6), tmp_path / "model", corpus)
+        source(PublicSettings("crossfit", folds=6), tmp_path / "model", corpus)
 
 
 def test_retrain_leaves_the_owners_out_and_is_found_again(tmp_path):
     corpus = corpus_of(tmp_path, 6, 2)
     train(corpus.path, tmp_path / "model", TINY)
-    retrained = source(PublicChoice("retrain"), tmp_path / "model", corpus)
+    retrained = source(PublicSettings("retrain"), tmp_path / "model", corpus)
     found = retrained(np.array([1, 4], np.int32))
     (made,) = (tmp_path / "model" / "public").iterdir()
     config = load_config(made)
@@ -170,7 +176,7 @@ def test_a_given_model_that_knows_the_users_is_warned_of(tmp_path):
     owners = np.array([0], np.int32)
 
     def warnings(public):
-        found = source(PublicChoice(str(tmp_path / public)), tmp_path / "model", corpus)(owners)
+        found = source(PublicSettings(str(tmp_path / public)), tmp_path / "model", corpus)(owners)
         return " ".join(found.record.warnings)
 
     assert "itself" in warnings("model")
@@ -190,15 +196,15 @@ def test_a_model_that_was_started_from_another_says_what_it_needs(tmp_path):
     train(corpus.path, tmp_path / "first", TINY)
     train(corpus.path, tmp_path / "second", TINY, warm_start=tmp_path / "first")
     with pytest.raises(LeakscopeError, match="--warm-start"):
-        source(PublicChoice("retrain"), tmp_path / "second", corpus)
-    ready = PublicChoice("retrain", warm_start=tmp_path / "first")
+        source(PublicSettings("retrain"), tmp_path / "second", corpus)
+    ready = PublicSettings("retrain", warm_start=tmp_path / "first")
     with pytest.raises(LeakscopeError, match="trained on this very corpus"):
         source(ready, tmp_path / "second", corpus)
     (tmp_path / "elsewhere").mkdir()
     other = corpus_of(tmp_path / "elsewhere", 5)
     train(other.path, tmp_path / "stranger", TINY)
     train(corpus.path, tmp_path / "third", TINY, warm_start=tmp_path / "stranger")
-    fine = PublicChoice("retrain", warm_start=tmp_path / "stranger")
+    fine = PublicSettings("retrain", warm_start=tmp_path / "stranger")
     found = source(fine, tmp_path / "third", corpus)(np.array([0], np.int32))
     assert found.record.digests
     # Started from what saw everybody, a model proves nothing, whatever its own training left out.
@@ -221,11 +227,13 @@ def test_trainings_are_not_mixed_up(tmp_path):
     owners = np.array([0], np.int32)
     shared = tmp_path / "shared"
     names = {
-        source(PublicChoice("retrain", folder=shared), tmp_path / model, on)(owners).record.name
+        source(PublicSettings("retrain", public_dir=shared), tmp_path / model, on)(
+            owners
+        ).record.name
         for model, on in (("a", corpus), ("b", corpus), ("c", other))
     }
     assert len(names) == 3
-    folds = PublicChoice("crossfit", folds=2, folder=shared)
+    folds = PublicSettings("crossfit", folds=2, public_dir=shared)
     source(folds, tmp_path / "a", corpus)
     (shared / "crossfit-2" / "folds.json").unlink()  # as an interrupted run leaves it
     shutil.rmtree(shared / "crossfit-2" / "fold-001")
@@ -242,20 +250,20 @@ def test_a_finished_run_is_kept_only_for_the_same_public_model(tmp_path):
     corpus = corpus_of(tmp_path, 4, 2)
     train(corpus.path, tmp_path / "m", TINY)
     train(corpus.path, tmp_path / "n", TrainSettings(**(vars(TINY) | {"seed": 5})))
-    first = PublicChoice(str(tmp_path / "m"))
+    first = PublicSettings(str(tmp_path / "m"))
     record = source(first, tmp_path / "m", corpus)(np.array([0], np.int32)).record
     assert same_public_model(first, record, tmp_path / "m")
-    assert not same_public_model(PublicChoice(str(tmp_path / "n")), record, tmp_path / "m")
-    assert not same_public_model(None, record, tmp_path / "m")
+    assert not same_public_model(PublicSettings(str(tmp_path / "n")), record, tmp_path / "m")
+    assert not same_public_model(PublicSettings(), record, tmp_path / "m")
     assert not same_public_model(first, None, tmp_path / "m") and same_public_model(
-        None, None, tmp_path
+        PublicSettings(), None, tmp_path
     )
-    two, three = (PublicChoice("crossfit", folds=k) for k in (2, 3))
+    two, three = (PublicSettings("crossfit", folds=k) for k in (2, 3))
     record = source(two, tmp_path / "m", corpus)(np.array([0], np.int32)).record
     source(three, tmp_path / "m", corpus)
     assert same_public_model(two, record, tmp_path / "m")
     assert not same_public_model(three, record, tmp_path / "m")
-    again = PublicChoice("retrain")
+    again = PublicSettings("retrain")
     record = source(again, tmp_path / "m", corpus)(np.array([0], np.int32)).record
     assert same_public_model(again, record, tmp_path / "m")
 
@@ -271,9 +279,9 @@ def test_a_report_says_which_public_model_it_used(tmp_path):
         corpus.path,
         tmp_path / "run",
         ReportSettings(benchmark=True, top_k=2),
-        public=PublicChoice("crossfit", folds=2),
+        PublicSettings("crossfit", folds=2),
         threads=1,
-    )
+    ).metrics
     manifest, _ = open_run(tmp_path / "run")
     assert manifest.public.kind == "crossfit" and manifest.public.folds == 2
     assert len(manifest.public.digests) == 2

@@ -7,9 +7,10 @@ from collections import Counter
 import pyarrow.parquet as pq
 import pytest
 
-from leakscope.auditing.endpoint_model import Served as Asked
+from leakscope.auditing.running_settings import EndpointAccess
+from leakscope.commands.compare import compare
 from leakscope.commands.harden import harden
-from leakscope.commands.report import compare, report
+from leakscope.commands.report import report
 from leakscope.corpus.builder import BuildSettings, build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.corpus.words import spans
@@ -19,7 +20,7 @@ from leakscope.records.report_settings import ReportSettings
 from served import KEY, Served, serving
 from tiny_causal import fluent, network, spoken, tokenizer
 
-SETTINGS = ReportSettings(reveal=True, least_context=5, validation_words=100)
+ASKED = ReportSettings(reveal=True, least_context=5, validation_words=100)
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +44,9 @@ def local(model, tmp_path):
 
 
 def asked(url, mode, answers=None, **changes):
+    """The settings of an endpoint."""
     limits = RequestLimits(**({"key": KEY, "pause": 0.01, "attempts": 3} | changes))
-    return Asked(Endpoint(url, "tiny", mode, ""), limits, answers)
+    return Endpoint(url, "tiny", mode, ""), limits, EndpointAccess(answers)
 
 
 def rows_of(run, *columns):
@@ -56,9 +58,11 @@ COUNTS = ("sequence", "total_in_s", "users_in_s", "total_in_d", "users_in_d", "l
 
 @pytest.mark.parametrize("mode", ["log-probs", "text"])
 def test_the_report_is_the_local_models(model, corpus, local, tmp_path, mode):
-    report(local, corpus.path, tmp_path / "r", SETTINGS, threads=1)
+    report(local, corpus.path, tmp_path / "r", ASKED, threads=1)
     with serving(Served(*model)) as url:
-        found = report(asked(url, mode), corpus.path, tmp_path / "e", SETTINGS, threads=1)
+        found = report(
+            url, corpus.path, tmp_path / "e", ASKED, *asked(url, mode), threads=1
+        ).metrics
     assert rows_of(tmp_path / "e", *COUNTS) == rows_of(tmp_path / "r", *COUNTS)
     assert found.unique_sequences > 3 and found.validation_accuracy is not None
     assert not (tmp_path / "e" / ".work").exists()
@@ -82,22 +86,22 @@ def test_the_report_is_the_local_models(model, corpus, local, tmp_path, mode):
 def test_a_killed_server_costs_no_request(model, corpus, tmp_path, mode):
     whole, broken = Served(*model), Served(*model)
     with serving(whole) as url:
-        report(asked(url, mode), corpus.path, tmp_path / "whole", SETTINGS, threads=1)
+        report(url, corpus.path, tmp_path / "whole", ASKED, *asked(url, mode), threads=1)
     broken.dies_after = len(whole.asked) // 2
     answers = tmp_path / "answers"
     with serving(broken) as url:
         with pytest.raises(LeakscopeError, match=r"broke off, 3 times.*answers so far are kept"):
-            report(asked(url, mode, answers), corpus.path, tmp_path / "r", SETTINGS, threads=1)
+            report(url, corpus.path, tmp_path / "r", ASKED, *asked(url, mode, answers), threads=1)
         assert len(broken.asked) == broken.dies_after
         broken.dies_after = None  # started again
-        report(asked(url, mode, answers), corpus.path, tmp_path / "r", SETTINGS, threads=1)
+        report(url, corpus.path, tmp_path / "r", ASKED, *asked(url, mode, answers), threads=1)
         counts = Counter(json.dumps(body) for body in broken.asked)
         check = json.dumps(broken.asked[0])
         assert counts.pop(check) == 2, "who serves is asked anew"
         assert set(counts.values()) == {1}
         assert set(counts) | {check} == {json.dumps(body) for body in whole.asked}
         before = len(broken.asked)
-        report(asked(url, mode, answers), corpus.path, tmp_path / "again", SETTINGS, threads=1)
+        report(url, corpus.path, tmp_path / "again", ASKED, *asked(url, mode, answers), threads=1)
         assert len(broken.asked) == before + 1, "all answers were kept"
     for other in ("r", "again"):
         assert rows_of(tmp_path / other, *COUNTS) == rows_of(tmp_path / "whole", *COUNTS)
@@ -107,15 +111,15 @@ def test_a_spent_budget_can_be_raised(model, corpus, tmp_path):
     with serving(Served(*model)) as url:
         few = asked(url, "log-probs", max_requests=10)
         with pytest.raises(LeakscopeError, match="budget of 10 requests is spent"):
-            report(few, corpus.path, tmp_path / "r", SETTINGS, threads=1)
+            report(url, corpus.path, tmp_path / "r", ASKED, *few, threads=1)
         more = asked(url, "log-probs")
-        assert report(more, corpus.path, tmp_path / "r", SETTINGS, threads=1).sequences
+        assert report(url, corpus.path, tmp_path / "r", ASKED, *more, threads=1).metrics.sequences
 
 
 def test_the_key_and_the_text_are_written_nowhere(model, corpus, tmp_path):
     with serving(Served(*model)) as url:
         settings = ReportSettings(least_context=0, validation_words=0)
-        report(asked(url, "text"), corpus.path, tmp_path / "r", settings, threads=1)
+        report(url, corpus.path, tmp_path / "r", settings, *asked(url, "text"), threads=1)
     texts = [text for part in corpus.documents(texts=True) for text in part.texts]
     for file in (tmp_path / "r").rglob("*"):
         content = file.read_bytes() if file.is_file() else b""
@@ -133,10 +137,12 @@ def test_the_key_and_the_text_are_written_nowhere(model, corpus, tmp_path):
 )
 def test_what_a_text_only_endpoint_cannot_tell(corpus, tmp_path, changes, says):
     with pytest.raises(LeakscopeError, match=says):
+        settings = asked("http://127.0.0.1:9/v1", "text")
         report(
-            asked("http://127.0.0.1:9/v1", "text"),
+            "http://127.0.0.1:9/v1",
             corpus.path,
             tmp_path / "r",
             ReportSettings(**changes),
+            *settings,
         )
     assert not (tmp_path / "r").exists()

@@ -68,7 +68,7 @@ def test_the_sequences_of_a_report_are_those_of_plain_calls(k, tmp_path):
     rows = [Row(f"child{number % 5}", text) for number, text in enumerate(STORIES)]
     corpus = build_rows(rows, tmp_path / "c", settings=BuildSettings(validation=0))
     asked = ReportSettings(top_k=k, reveal=True)
-    metrics = report(Path(model), corpus.path, tmp_path / "r", asked, threads=1)
+    metrics = report(Path(model), corpus.path, tmp_path / "r", asked, threads=1).metrics
     network = AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32).eval()
     tokenizer = AutoTokenizer.from_pretrained(model)
     expected = Counter()

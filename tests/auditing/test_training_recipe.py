@@ -6,8 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from leakscope.auditing.model_loading import ModelOptions
-from leakscope.auditing.public_models import PublicChoice, public_source
+from leakscope.auditing.loading_settings import LoadingSettings
+from leakscope.auditing.public_models import public_source
+from leakscope.auditing.public_settings import PublicSettings
 from leakscope.auditing.training_recipe import recipe_of
 from leakscope.commands.report import report
 from leakscope.commands.train import train
@@ -54,9 +55,9 @@ def elsewhere(tmp_path):
 
 def trained_for(model, corpus, **choice):
     """The directories of the public models of a report on `model`."""
-    given = PublicChoice(**choice)
+    given = PublicSettings(**choice)
     source = public_source(
-        given, model, corpus, how=ModelOptions("cpu", 1), progress=lambda *_: None
+        given, model, corpus, how=LoadingSettings(device="cpu", threads=1), progress=lambda *_: None
     )
     found = source(np.array([0, 3], np.int32))
     made = model / "public" / found.name
@@ -143,8 +144,8 @@ def test_a_report_on_a_private_model_with_foreign_words_and_a_warm_start(
 ):
     settings = private(users_per_step=float(USERS), noise_multiplier=0.3)
     train(corpus.path, tmp_path / "m", settings, warm_start=elsewhere, vocabulary_from=elsewhere)
-    choice = PublicChoice("crossfit", folds=2, warm_start=elsewhere)
-    report(tmp_path / "m", corpus.path, tmp_path / "r", public=choice, threads=1)
+    choice = PublicSettings("crossfit", folds=2, warm_start=elsewhere)
+    report(tmp_path / "m", corpus.path, tmp_path / "r", choice, threads=1)
     public = open_run(tmp_path / "r")[0].public
     assert public.trained_like_the_audited_model and public.folds == 2
 

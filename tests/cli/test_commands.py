@@ -2,8 +2,6 @@
 
 import json
 import stat
-import subprocess
-import sys
 
 import pyarrow.parquet as pq
 import pytest
@@ -247,56 +245,6 @@ def test_revealed_runs_hold_the_words(built, leakscope):
     assert table["sequence"].null_count == 0
     lengths = [len(words) for words in table["sequence"].to_pylist()]
     assert lengths == table["length"].to_pylist()
-
-
-HEAVY = ("torch", "numpy", "numba", "pyarrow", "jinja2", "rich", "safetensors", "transformers")
-
-
-@pytest.mark.parametrize(
-    ("command", "lean"),
-    [([], True), (["harden"], False), (["suggest"], False), (["report"], False),
-     (["train"], False), (["probe"], False), (["corpus", "build"], False)],
-)  # fmt: skip
-def test_help_loads_nothing_heavy(command, lean):
-    """Help takes a tenth of a second, as long as none of these is imported; for a command with
-    options twice that, since typer itself checks their types with pydantic.
-    """
-    heavy = (*HEAVY, "pydantic") if lean else HEAVY
-    script = (
-        "import sys; from leakscope.cli.app import main\n"
-        "try: main()\n"
-        "finally: print([name for name in sys.argv.pop().split() if name in sys.modules])\n"
-    )
-    command = [sys.executable, "-c", script, *command, "--help", " ".join(heavy)]
-    ran = subprocess.run(command, check=True, capture_output=True, text=True)
-    assert "Usage:" in ran.stdout and ran.stdout.strip().endswith("[]")
-
-
-def test_the_version_is_there():
-    command = [sys.executable, "-m", "leakscope", "--version"]
-    ran = subprocess.run(command, check=True, capture_output=True, text=True)
-    assert ran.stdout.startswith("leakscope 0.")
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["demo"],
-        ["corpus", "build"],
-        ["corpus", "clean"],
-        ["corpus", "info"],
-        ["corpus", "synth"],
-        ["train"],
-        ["report"],
-        ["compare"],
-        ["harden"],
-        ["suggest"],
-        ["probe"],
-    ],
-)
-def test_every_command_explains_itself(command, leakscope):
-    ran = leakscope(*command, "--help")
-    assert ran.code == 0 and "Usage:" in ran.out and len(ran.out) > 250
 
 
 def test_a_private_training_says_what_it_promises(leakscope, make_corpus, tmp_path):

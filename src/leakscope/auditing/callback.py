@@ -3,17 +3,20 @@ plain function for a loop of one's own. Only aggregates are ever logged, no trai
 """
 
 import hashlib
+import os
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from transformers import TrainerCallback
 
 from leakscope.auditing.gates import DP_EPSILON, Gate
-from leakscope.auditing.model_loading import ModelOptions
-from leakscope.auditing.public_models import PublicChoice, public_source
+from leakscope.auditing.loading_settings import LoadingSettings
+from leakscope.auditing.public_models import public_source
+from leakscope.auditing.public_settings import PublicSettings
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
 from leakscope.leakage.pipeline import Resources, audit
@@ -31,6 +34,8 @@ from leakscope.reporting.comparison.compare_page import write_comparison
 from leakscope.reporting.comparison.compared_runs import load_runs
 from leakscope.reporting.pages.report_page import write_page
 
+Record = TypeVar("Record")
+
 LOGGED = (
     "unique_sequences", "unique_not_copied", "users_with_unique", "longest_unique", "occurrences",
     "sequences", "leakage_epsilon", "unique_with_pii", "unique_without_context",
@@ -41,24 +46,25 @@ LOGGED = (
 def report_on(
     network: Any,
     tokenizer: Any,
-    corpus: Path,
-    out: Path,
-    settings: ReportSettings | None = None,
-    *,
+    corpus: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *settings: object,
     name: str = "model",
     step: int | None = None,
     epoch: float | None = None,
-    public: PublicChoice | None = None,
-    batch_tokens: int | None = None,
     progress: Progress = silent,
 ) -> Metrics:
     """The report of a causal network as it is now, into the run directory `out`. It is put into
-    evaluation mode for that time, and back.
+    evaluation mode for that time, and back. `settings`: `ReportSettings`, `PublicSettings`,
+    `LoadingSettings`, none or any of them.
     """
-    opened = Corpus.open(corpus)
+    opened, target = Corpus.open(Path(corpus)), Path(out)
+    asked = _of(ReportSettings, settings)
+    how = replace(_of(LoadingSettings, settings), threads=torch.get_num_threads())
+    public = _of(PublicSettings, settings)
     training = bool(network.training)
     try:
-        model = causal_model(network, tokenizer, batch_tokens=batch_tokens)
+        model = causal_model(network, tokenizer, batch_tokens=how.most_tokens)
         kind = str(getattr(network.config, "model_type", "causal"))
         subject = Subject(
             name=name,
@@ -70,24 +76,23 @@ def report_on(
             load=lambda: model.reading(opened.lexicon),
             measured=False,
         )
-        how = ModelOptions(threads=torch.get_num_threads())
-        source = (
-            None
-            if public is None
-            else public_source(public, out, opened, how=how, progress=progress)
-        )
         return audit(
             subject,
             opened,
-            out,
-            settings or ReportSettings(),
-            public=source,
+            target,
+            asked,
+            public=public_source(public, target, opened, how=how, progress=progress),
             resources=Resources(threads=how.threads),
             page=write_page,
             progress=progress,
         )
     finally:
         network.train(training)
+
+
+def _of(record: type[Record], settings: Sequence[object]) -> Record:
+    """The settings of a kind, or the usual ones."""
+    return next((each for each in settings if isinstance(each, record)), None) or record()
 
 
 def weights_digest(network: torch.nn.Module) -> str:
@@ -111,23 +116,22 @@ class LeakageCallback(TrainerCallback):  # type: ignore[misc]
     def __init__(
         self,
         trainer: Any,
-        corpus: Path,
-        out: Path,
-        settings: ReportSettings | None = None,
-        *,
+        corpus: str | os.PathLike[str],
+        out: str | os.PathLike[str],
+        *settings: object,
         every_epochs: int = 1,
         every_steps: int | None = None,
         budget: float = 0.5,
-        public: PublicChoice | None = None,
         fail_on: Sequence[str] = (),
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        """`budget`: reports may take at most this share of the whole time; one that is expected to
+        """`settings`: `ReportSettings`, `PublicSettings`, `LoadingSettings`, none or any of them.
+        `budget`: reports may take at most this share of the whole time; one that is expected to
         exceed it is left out, and counted in `skipped`. `fail_on`: gates such as
         'unique_sequences>0' that stop the training.
         """
         self.trainer, self.corpus, self.out = trainer, Path(corpus), Path(out)
-        self.settings, self.public = settings or ReportSettings(), public
+        self.settings = settings
         self.every_epochs, self.every_steps, self.budget = every_epochs, every_steps, budget
         self.gates = [Gate.parse(text) for text in fail_on]
         if any(gate.metric == DP_EPSILON for gate in self.gates):
@@ -168,11 +172,10 @@ class LeakageCallback(TrainerCallback):  # type: ignore[misc]
             self.trainer.processing_class,
             self.corpus,
             self.out / name,
-            self.settings,
+            *self.settings,
             name=name,
             step=state.global_step,
             epoch=state.epoch,
-            public=self.public,
         )
         self._last = self._clock() - now
         self._spent += self._last

@@ -1,6 +1,5 @@
 """Reports on models behind an endpoint."""
 
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from leakscope.auditing.known_figures import ASK, TEXT_ONLY
@@ -19,35 +18,30 @@ from leakscope.records.model_figures import ModelFigures
 from leakscope.records.report_settings import ReportSettings
 
 
-@dataclass(frozen=True)
-class Served:
-    """A model behind an endpoint, as `report` is told of it."""
-
-    endpoint: Endpoint
-    limits: RequestLimits = field(default_factory=RequestLimits)
-    answers: Path | None = None
-    """A directory where answers are kept and found again; by default they are kept with the run
-    until it is finished."""
-
-
 class Connection:
     """The connection to a served model, made when it is first needed and then kept."""
 
-    def __init__(self, served: Served, corpus: Path, out: Path, progress: Progress) -> None:
-        self._served, self._corpus, self._progress = served, corpus, progress
-        self._folder = served.answers or out / ".work" / "answers"
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        limits: RequestLimits,
+        answers: Path,
+        corpus: Corpus,
+        progress: Progress,
+    ) -> None:
+        """`answers`: a directory where answers are kept and found again."""
+        self._endpoint, self._limits, self._answers = endpoint, limits, answers
+        self._corpus, self._progress = corpus, progress
         self._client: Client | None = None
         self._model: LanguageModel | None = None
 
     def __call__(self) -> LanguageModel:
         """The model, checked."""
         if self._model is None:
-            served = self._served
             self._client = Client(
-                served.endpoint, served.limits, Answers(self._folder), self._progress
+                self._endpoint, self._limits, Answers(self._answers), self._progress
             )
-            found = remote_model(self._client)
-            self._model = found.reading(Corpus.open(self._corpus).lexicon)
+            self._model = remote_model(self._client).reading(self._corpus.lexicon)
         return self._model
 
     def close(self) -> None:
@@ -56,30 +50,29 @@ class Connection:
             self._client.close()
 
 
-def served_subject(served: Served, line: Connection, name: str | None) -> Subject:
+def served_subject(endpoint: Endpoint, connection: Connection, name: str | None) -> Subject:
     """A served model, as a report needs to know it. Its weights are not known, so it goes by its
     address and name.
     """
-    endpoint = served.endpoint
     return Subject(
         name=name or endpoint.model,
         digest=digest_of(endpoint.record()),
         config=EndpointRecord.model_validate(endpoint.record()),
-        load=line,
+        load=connection,
         figures=ModelFigures.without_training(TEXT_ONLY if endpoint.mode == "text" else ASK),
         measured=False,
     )
 
 
 def check_served(
-    served: Served, settings: ReportSettings, *, public: bool, block_list: bool, workers: int
+    endpoint: Endpoint, settings: ReportSettings, *, public: bool, block_list: bool, workers: int
 ) -> None:
     """Refuse what cannot be asked of an endpoint, before anything is asked."""
     if workers > 1:
         raise LeakscopeError("An endpoint is asked by one process; give --concurrency instead.")
     if block_list:
         raise LeakscopeError("A block list stands before a model that runs here, not an endpoint.")
-    if served.endpoint.mode != "text":
+    if endpoint.mode != "text":
         return
     if settings.top_k != 1:
         raise LeakscopeError("A text-only endpoint shows its best continuation: top-k is 1.")

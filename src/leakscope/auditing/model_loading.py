@@ -1,9 +1,10 @@
 """Open any model that a report can be made on: word-level ones, and causal ones from elsewhere."""
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from leakscope.auditing.loading_settings import LoadingSettings
 from leakscope.corpus.store import Corpus
 from leakscope.models.interface import LanguageModel
 from leakscope.models.subword.causal_model import CausalModel
@@ -17,29 +18,12 @@ from leakscope.records.errors import LeakscopeError
 _FILES = ("*.safetensors", "*.gguf", "tokenizer.json", "config.json", "adapter_config.json")
 
 
-@dataclass(frozen=True)
-class ModelOptions:
-    """How a model is run."""
-
-    device: str = "auto"
-    threads: int = 2
-    dtype: str = "float32"
-    """What a causal model computes in."""
-    base: Path | None = None
-    """The model that an adapter belongs to, if it is not where the adapter says."""
-    batch_tokens: int | None = None
-    """Tokens that a causal model reads at a time at most; None: what suits the device."""
-    chat: str | None = None
-    """Whose message of its chat template each document is to a causal model: "assistant" or
-    "user"; None: documents are plain texts."""
-
-
-def with_base_found(how: ModelOptions) -> ModelOptions:
+def with_base_found(how: LoadingSettings) -> LoadingSettings:
     """The same, with the base found if it is a name of the hub's."""
     return how if how.base is None else replace(how, base=find_model(how.base))
 
 
-def load_for_corpus(path: Path, corpus: Path, how: ModelOptions) -> LanguageModel:
+def load_for_corpus(path: Path, corpus: Path, how: LoadingSettings) -> LanguageModel:
     """Load a model, reading a corpus: in any process."""
     import torch
 
@@ -50,14 +34,14 @@ def load_for_corpus(path: Path, corpus: Path, how: ModelOptions) -> LanguageMode
     return load_model(path, how.device).reading(lexicon)
 
 
-def load_pretrained(path: Path, how: ModelOptions) -> CausalModel:
+def load_pretrained(path: Path, how: LoadingSettings) -> CausalModel:
     """Load a causal model from elsewhere; only an adapter takes the base."""
     base = how.base if _is_adapter(path) else None
-    loaded = load_causal(path, how.device, how.dtype, base, batch_tokens=how.batch_tokens)
-    return loaded if how.chat is None else loaded.chatting(how.chat)
+    loaded = load_causal(path, how.device, how.dtype, base, batch_tokens=how.most_tokens)
+    return loaded if how.chat_template is None else loaded.chatting(how.chat_template)
 
 
-def check_base(path: Path, how: ModelOptions) -> None:
+def check_base(path: Path, how: LoadingSettings) -> None:
     """Refuse a base for what is no adapter."""
     if how.base is not None and not _is_adapter(path):
         raise LeakscopeError(f"{path} is not an adapter, so it takes no --base.")
@@ -80,7 +64,7 @@ def _listed(home: Path) -> set[Path]:
     return {file for pattern in _FILES for file in home.glob(pattern)}
 
 
-def pretrained_config(path: Path, how: ModelOptions) -> CausalModelRecord:
+def pretrained_config(path: Path, how: LoadingSettings) -> CausalModelRecord:
     """What a run says of a causal model, from its files alone."""
     return CausalModelRecord(
         dtype=how.dtype,

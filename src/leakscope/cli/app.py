@@ -3,47 +3,40 @@
 import os
 import sys
 import traceback
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated
 
-import typer
+from cyclopts import App, CycloptsError
 
-from leakscope.cli import audit, corpus, mending, results, story, training
+from leakscope.cli.config_file import from_config_file
+from leakscope.cli.wrong_usage import sentence
 
-app = typer.Typer(
-    name="leakscope",
-    help="Measure, per user, what a language model gives away of its training data.",
-    epilog="Start with: leakscope demo",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,  # they print local variables, which may hold training text
-    rich_markup_mode=None,
-)
-app.command("demo")(story.demo)
-app.add_typer(corpus.app, name="corpus")
-app.command("train")(training.train)
-app.command("report")(audit.report)
-app.command("compare")(results.compare)
-app.command("harden")(mending.harden)
-app.command("suggest")(mending.suggest)
-app.command("probe")(story.probe)
+COMMANDS = (
+    "demo", "corpus build", "corpus clean", "corpus info", "corpus synth", "train", "report",
+    "compare", "harden", "suggest", "probe", "completion",
+)  # fmt: skip
+"""Each is in the file of its name, such as `corpus_build.py`."""
 
 
-def _version(asked: bool) -> None:
-    if asked:
-        from importlib.metadata import version
-
-        typer.echo(f"leakscope {version('leakscope')}")
-        raise typer.Exit
-
-
-@app.callback()
-def _root(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
-    pass
+def make_app() -> App:
+    """All commands. Their options are read when one of them is asked for."""
+    app = App(
+        name="leakscope",
+        help="Measure, per user, what a language model gives away of its training data.\n\n"
+        "Start with: leakscope demo",
+        help_format="plaintext",
+        version=_version,
+        config=[from_config_file],
+        suppress_keyboard_interrupt=False,
+    )
+    corpus = App(name="corpus", help="Build and inspect corpora of user-keyed text.", sort_key=1)
+    app.command(corpus)
+    for place, command in enumerate(COMMANDS):
+        module = f"leakscope.cli.{command.replace(' ', '_')}"
+        parent = corpus if command.startswith("corpus ") else app
+        told = import_module(module).command.__doc__
+        parent.command(f"{module}:command", name=command.split()[-1], help=told, sort_key=place)
+    return app
 
 
 def main() -> None:
@@ -56,11 +49,17 @@ def main() -> None:
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", "2000")
     try:
-        app()
+        make_app()(
+            sys.argv[1:], print_error=False, exit_on_error=False, result_action="return_value"
+        )
     except LeakscopeError as error:
         _fail(str(error), 2)
+    except CycloptsError as error:
+        _fail(sentence(error), 2)
     except WorkInterruptedError as interruption:
         _fail(f"Interrupted; {interruption}.", 130)
+    except KeyboardInterrupt:
+        _fail("Interrupted.", 130)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # no second complaint
         raise SystemExit(1) from None
@@ -72,16 +71,26 @@ def main() -> None:
     except Exception as error:
         if os.environ.get("LEAKSCOPE_TRACEBACK"):
             raise
-        # Neither the message nor the local variables: both may hold training text.
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        _fail(
-            f"Unexpected {type(error).__name__} in {Path(last.filename).name}, line {last.lineno}; "
-            "please report it, with the traceback that LEAKSCOPE_TRACEBACK=1 shows if it holds "
-            "nothing private.",
-            2,
-        )
+        _fail(_unexpected(error), 2)
+    raise SystemExit(0)
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return f"leakscope {version('leakscope')}"
+
+
+def _unexpected(error: Exception) -> str:
+    """Where it happened, without the message or local variables: both may hold training text."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return (
+        f"Unexpected {type(error).__name__} in {Path(last.filename).name}, line {last.lineno}; "
+        "please report it, with the traceback that LEAKSCOPE_TRACEBACK=1 shows if it holds "
+        "nothing private."
+    )
 
 
 def _fail(message: str, code: int) -> None:
-    typer.echo(f"leakscope: {message}", err=True)
+    sys.stderr.write(f"leakscope: {message}\n")
     raise SystemExit(code)

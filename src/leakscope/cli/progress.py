@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from leakscope.engine.progress import Progress
+from leakscope.engine.progress import Progress, silent
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -24,16 +24,17 @@ class WorkInterruptedError(Exception):
 
 
 @contextmanager
-def shown(when_interrupted: str = RESUMES) -> Iterator[Progress]:
-    """Progress on standard error for as long as the block runs."""
+def shown(when_interrupted: str = RESUMES, *, quiet: bool = False) -> Iterator[Progress]:
+    """Progress on standard error for as long as the block runs, unless it is to be quiet."""
     try:
-        if sys.stderr.isatty():
+        if quiet:
+            yield silent
+        elif sys.stderr.isatty():
             with _bars() as bars:
                 yield _BarProgress(bars)
         else:
             yield _LineProgress()
     except KeyboardInterrupt:
-        # Typer would end the program here without a word.
         raise WorkInterruptedError(when_interrupted) from None
 
 

@@ -1,20 +1,24 @@
 """`demo`: the whole story on a synthetic corpus, whose secrets are known."""
 
+import os
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from leakscope.commands.corpus import corpus_build, corpus_synth
+from leakscope.commands.command_settings import DemoSettings
+from leakscope.commands.corpus_build import build
+from leakscope.commands.corpus_synth import synth
+from leakscope.commands.given import Given
 from leakscope.commands.report import report
+from leakscope.commands.signatures import takes_options_of
 from leakscope.commands.train import train
 from leakscope.corpus.manifest import CorpusManifest
-from leakscope.corpus.synthetic.synth_settings import SynthSettings
 from leakscope.engine.progress import Progress, silent
 from leakscope.models.word.architecture import Architecture
 from leakscope.records.artifacts import fresh_directory, read_parquet
-from leakscope.records.report_settings import ReportSettings
 from leakscope.records.run import Metrics
+from leakscope.reporting.opened_run import Run
 from leakscope.training.train_settings import TrainSettings
 
 SECRETS = ("address", "phone", "account", "position")
@@ -56,21 +60,29 @@ class Story:
         return {count: (len(out), sum(out)) for count, out in sorted(groups.items())}
 
 
+@takes_options_of("demo")
 def demo(
-    out: Path = Path("demo"), *, seed: int = 0, threads: int = 2, progress: Progress = silent
+    out: str | os.PathLike[str] = "demo",
+    *settings: object,
+    progress: Progress = silent,
+    **options: Any,
 ) -> Story:
     """Make a synthetic corpus, train a model until it memorizes, report, and compare with the
     truth. Everything is in `out` afterwards.
     """
-    synthetic, corpus, model, run = (out / name for name in ("synth", "corpus", "model", "report"))
-    fresh_directory(out)
-    corpus_synth(synthetic, SynthSettings(seed=seed))
-    manifest = corpus_build([synthetic / "data.parquet"], corpus, progress=progress)
-    trained = train(corpus, model, demo_settings(seed), threads=threads, progress=progress)
-    settings = ReportSettings(reveal=True)
-    metrics = report(model, corpus, run, settings, name="demo", threads=threads, progress=progress)
+    asked = Given("demo", settings, options).make(DemoSettings)
+    names = ("synth", "corpus", "model", "report")
+    synthetic, corpus, model, run = (Path(out) / name for name in names)
+    fresh_directory(Path(out))
+    synth(synthetic, seed=asked.seed)
+    manifest = build(synthetic / "data.parquet", corpus, progress=progress)
+    how = demo_settings(asked.seed)
+    trained = train(corpus, model, how, threads=asked.threads, progress=progress)
+    running = {"name": "demo", "threads": asked.threads}
+    report(model, corpus, run, reveal=True, progress=progress, **running)
     planted = match(synthetic / "truth.parquet", run / "sequences.parquet")
-    return Story(manifest, metrics, trained.history, planted, run / "report.html")
+    found = Run.open(run)
+    return Story(manifest, found.metrics, trained.history, planted, found.page)
 
 
 def demo_settings(seed: int) -> TrainSettings:

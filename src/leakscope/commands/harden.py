@@ -1,65 +1,56 @@
-"""`harden` and `suggest`."""
+"""`harden`."""
 
-from collections.abc import Sequence
+import os
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from leakscope.auditing.block_list_building import block_list
+from leakscope.commands.command_settings import HardenSettings
+from leakscope.commands.given import Given
+from leakscope.commands.signatures import takes_options_of
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
-from leakscope.leakage.hardening.actions import Suggestions
-from leakscope.leakage.hardening.actions import suggest as suggest_actions
-from leakscope.leakage.hardening.hardened_points import THRESHOLDS, HardenedPoint, harden_run
+from leakscope.leakage.hardening.hardened_points import HardenedPoint, harden_run
 from leakscope.records.artifacts import fresh_directory, write_json
-from leakscope.records.errors import LeakscopeError
 from leakscope.records.run import open_run
 from leakscope.reporting.pages.harden_page import write_hardening
 
 BLOCK_LIST = "blocklist.bloom"
 
 
+@takes_options_of("harden")
 def harden(
-    run: Path,
-    corpus: Path,
-    out: Path,
-    *,
-    thresholds: Sequence[float] = THRESHOLDS,
-    rate: float | None = 0.001,
-    also: Sequence[Path] = (),
-    threads: int = 2,
+    run: str | os.PathLike[str],
+    corpus: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *settings: object,
     progress: Progress = silent,
+    **options: Any,
 ) -> list[HardenedPoint]:
-    """Curves over confidence thresholds and top-k from what `run` has stored, and a block list
-    with a false-positive `rate` (None: no list), into the directory `out`. The list holds what is
-    unique in the runs `also` too: behind a block list, other words move up.
+    """Curves over confidence thresholds and top-k from what `run` has stored, and a block list of
+    its unique sequences, into the directory `out`.
     """
-    opened = Corpus.open(corpus)
-    check_rate(rate)
-    if rate is not None:
-        for other in also:
-            open_run(other)
-    points = harden_run(run, opened, thresholds, threads=threads, progress=progress)
-    fresh_directory(out)
-    if rate is not None and any(open_run(each)[1].unique_sequences for each in (run, *also)):
+    asked = Given("harden", settings, options).make(HardenSettings)
+    source, target = Path(run), Path(out)
+    opened = Corpus.open(Path(corpus))
+    runs = () if asked.no_block_list else (source, *asked.also)
+    for each in runs[1:]:
+        open_run(each)
+    points = harden_run(source, opened, asked.thresholds, threads=asked.threads, progress=progress)
+    fresh_directory(target)
+    if any(open_run(each)[1].unique_sequences for each in runs):
         progress("block list", 0, 1)
-        block_list(run, corpus, out / BLOCK_LIST, more=also, rate=rate, threads=threads)
+        block_list(
+            source,
+            opened.path,
+            target / BLOCK_LIST,
+            more=asked.also,
+            rate=asked.block_list_rate,
+            threads=asked.threads,
+        )
         progress("block list", 1, 1)
-    write_json(out / "harden.json", {"points": [asdict(point) for point in points]})
-    write_hardening(run, [asdict(point) for point in points], out)
+    rows = [asdict(point) for point in points]
+    write_json(target / "harden.json", {"points": rows})
+    write_hardening(source, rows, target)
     return points
-
-
-def check_rate(rate: float | None) -> None:
-    """Refuse a false-positive rate that no list can have."""
-    if rate is not None and not 0 < rate < 1:
-        raise LeakscopeError("The block list's rate must lie between 0 and 1.")
-
-
-def suggest(run: Path, out: Path | None = None, *, most: int = 20) -> Suggestions:
-    """An action list from a report; with `out`, also as JSON."""
-    if out is not None and (out.is_dir() or not out.parent.is_dir()):
-        raise LeakscopeError(f"{out} cannot be written; name a file in a folder that is there.")
-    found = suggest_actions(run, most)
-    if out is not None:
-        write_json(out, asdict(found))
-    return found

@@ -1,37 +1,44 @@
 """`train`."""
 
+import os
 from pathlib import Path
+from typing import Any
 
+from leakscope.commands.command_settings import TrainChoices
+from leakscope.commands.given import Given
+from leakscope.commands.signatures import takes_options_of
+from leakscope.commands.train_options import train_settings
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
-from leakscope.records.errors import LeakscopeError
 from leakscope.training.loop import Trained
 from leakscope.training.loop import train as run_training
-from leakscope.training.train_settings import TrainSettings
 
 
+@takes_options_of("train")
 def train(
-    corpus: Path,
-    out: Path,
-    settings: TrainSettings,
-    *,
-    warm_start: Path | None = None,
-    vocabulary_from: Path | None = None,
-    threads: int | None = None,
+    corpus: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *settings: object,
     progress: Progress = silent,
+    **options: Any,
 ) -> Trained:
-    """Train a word-level model on a corpus's training documents; resumes if it was killed."""
-    if threads is not None:
-        if threads < 1:
-            raise LeakscopeError("The number of threads must be at least 1.")
+    """Train a word-level model on a corpus's training documents, into the model directory `out`;
+    resumes if it was killed. `settings` are settings objects, such as `TrainSettings`; `options`
+    single options by the names that the command line has, on top of a preset or of the settings.
+    """
+    given = Given("train", settings, options)
+    chosen = given.make(TrainChoices)
+    asked = train_settings(given, chosen)
+    opened = Corpus.open(Path(corpus))
+    if chosen.threads is not None:
         import torch
 
-        torch.set_num_threads(threads)
+        torch.set_num_threads(chosen.threads)
     return run_training(
-        Corpus.open(corpus),
-        out,
-        settings,
-        warm_start=warm_start,
-        vocabulary_from=vocabulary_from,
+        opened,
+        Path(out),
+        asked,
+        warm_start=chosen.warm_start,
+        vocabulary_from=chosen.vocabulary_from,
         progress=progress,
     )

@@ -1,5 +1,6 @@
 """What the settings of every mitigation have in common."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -17,6 +18,14 @@ class MitigationSettings:
     forbids_seen_start: ClassVar[str | None] = None
     """Why the training must not start from weights that saw its text, as the end of a sentence;
     None: it may."""
+
+    dropout: ClassVar[float | None] = None
+    """The dropout of a training that is told none; None: the preset's."""
+
+    @classmethod
+    def usual(cls, given: Collection[str]) -> dict[str, Any]:
+        """Fields to fill in where only the `given` ones are told."""
+        return {}
 
     def check(self, *, dropout: float, snapshot_steps: int | None) -> None:
         """Refuse settings of the training itself that do not go together with these."""

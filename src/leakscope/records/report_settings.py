@@ -1,6 +1,6 @@
 """What a report is asked."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from leakscope.records.errors import LeakscopeError
 
@@ -11,30 +11,35 @@ class ReportSettings:
 
     top_k: int = 1
     """How many suggestions the attacker sees."""
-    user_threshold: int | None = None
-    """List only sequences with fewer users in S than this (the p of Inan et al., section 5)."""
     reveal: bool = False
     """Write words and user keys, not only lengths and numbers."""
+    user_threshold: int | None = None
+    """List only sequences that came out for fewer users than this (the p of Inan et al., section
+    5)."""
     contexts: int = 20
     """Occurrences listed with each sequence."""
     context_words: int = 32
-    """Words of each listed context."""
+    """Words listed of each context."""
     full_perplexity: bool = False
-    """Measure the training perplexity on every word, at the cost of the full softmax."""
-    thresholds: tuple[float, ...] = (1.5, 2.0, 5.0, 10.0)
-    """The ratios t at which metric 2 is counted."""
-    benchmark: bool = False
-    """Count what the public model itself gives away of the corpus: one more pass over it."""
+    """Measure the training perplexity on every word, not on a sample; costs the full softmax."""
+    thresholds: tuple[float, ...] = field(
+        default=(1.5, 2.0, 5.0, 10.0), metadata={"option": "threshold", "group": "Public model"}
+    )
+    """Count unique sequences whose ratio is at least this. May be repeated."""
+    benchmark: bool = field(default=False, metadata={"group": "Public model"})
+    """Also count what the public model itself gives away of the corpus: one more pass over it."""
     least_context: int = 1000
-    """For so many unique sequences (largest ratios, then longest) look for the least context."""
+    """For how many unique sequences to look for the shortest prompt that brings them out, largest
+    ratio first. None at an endpoint unless given, since each costs requests."""
     elsewhere: int = 0
-    """Prompts to spend on leakage outside the training contexts."""
-    confidence: float | None = None
-    """The interface is silent where 1 / p(top entry) exceeds this."""
-    block_list: str | None = None
+    """Prompts to spend on unique sequences outside their training contexts: cut, reworded, after
+    other users' text."""
+    confidence: float | None = field(default=None, metadata={"group": "Hardening"})
+    """Report on an interface that stays silent where 1/p of its best suggestion exceeds this."""
+    block_list: str | None = field(default=None, metadata={"option": None})
     """Digest of the block list that stands before the model, if one does."""
     validation_words: int = 50_000
-    """Validation words whose answers are kept for hardening curves."""
+    """Validation words to measure perplexity and accuracy on. None at an endpoint unless given."""
 
     def __post_init__(self) -> None:
         if self.top_k < 1:

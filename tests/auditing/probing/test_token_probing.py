@@ -10,10 +10,11 @@ import pytest
 import torch
 from peft import LoraConfig, get_peft_model
 
-from leakscope.auditing.model_loading import ModelOptions
+from leakscope.auditing.loading_settings import LoadingSettings
+from leakscope.auditing.probing.any_model import open_prober
 from leakscope.auditing.probing.tokens import TokenProber
 from leakscope.cli.app import main
-from leakscope.commands.probe import open_prober, probe
+from leakscope.commands.probe import probe
 from leakscope.models.subword.causal_model import causal_model
 from leakscope.records.errors import LeakscopeError
 from tiny_causal import fluent, network, tokenizer
@@ -121,14 +122,14 @@ def test_directories_adapters_and_block_lists(tmp_path):
     beside.save_pretrained(tmp_path / "adapter")
     named = tmp_path / "adapter" / "adapter_config.json"
     named.write_text(named.read_text().replace(str(tmp_path / "base"), "hub/elsewhere"))
-    how = ModelOptions(base=tmp_path / "base")
-    adapted = probe(tmp_path / "adapter", "the cat", reading=how)
+    how = LoadingSettings(base=tmp_path / "base")
+    adapted = probe(tmp_path / "adapter", "the cat", how)
     first, _, _ = plain(beside.eval(), tok, "the cat", 5, 0)
     odds = [suggestion.probability for suggestion in adapted.suggestions]
     assert odds == pytest.approx([p for _, p in first], rel=1e-3)
     assert not math.isclose(odds[0], expected.suggestions[0].probability, rel_tol=1e-3)
     with pytest.raises(LeakscopeError, match="not an adapter"):
-        open_prober(tmp_path / "base", reading=how)
+        open_prober(tmp_path / "base", loading=how)
     with pytest.raises(LeakscopeError, match="leave out --block-list"):
         open_prober(tmp_path / "base", Path("list"))
 

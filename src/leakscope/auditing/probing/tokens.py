@@ -4,7 +4,8 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from leakscope.auditing.model_loading import ModelOptions, load_pretrained
+from leakscope.auditing.loading_settings import LoadingSettings
+from leakscope.auditing.model_loading import load_pretrained
 from leakscope.auditing.probing.answers import Probe, Suggestion
 from leakscope.models.subword.causal_model import CausalModel
 
@@ -20,7 +21,7 @@ class TokenProber:
         self._spelled = dict(zip(entries.ids.tolist(), entries.spelled, strict=True))
 
     @classmethod
-    def load(cls, path: Path, how: ModelOptions) -> "TokenProber":
+    def load(cls, path: Path, how: LoadingSettings) -> "TokenProber":
         """Of a directory, an adapter or a GGUF file."""
         return cls(load_pretrained(path, how))
 

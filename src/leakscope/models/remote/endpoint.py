@@ -21,21 +21,23 @@ def is_address(text: str) -> bool:
 class Endpoint:
     """All that decides what a served model answers."""
 
-    url: str
+    url: str = field(metadata={"option": None})
     """What `/completions` is put behind, such as http://127.0.0.1:8000/v1."""
-    model: str
-    """The name by which the server knows the model."""
-    mode: Mode = "log-probs"
-    """`log-probs`: the server gives the log-probabilities of a prompt's tokens. `text`: it gives
-    nothing but continuations, and is attacked by them."""
-    begin: str | None = None
-    """What stands before the beginning of every document, such as the mark that the server does
-    not put there by itself. None in mode `text`: first words are not asked for."""
+    model: str = field(default="default", metadata={"option": "endpoint_model"})
+    """The name by which the endpoint knows the model."""
+    mode: Mode = field(default="log-probs", metadata={"option": "text_only", "flag": "text"})
+    """Attack the endpoint by its continuations alone, as somebody who presses Tab would: one
+    request for each wrong word. Otherwise it must tell the log-probabilities of a prompt."""
+    begin: str | None = field(default=None, metadata={"option": "begin_mark"})
+    """What to put before each document, such as '<s>', where the server does not do so by itself.
+    With --text-only, first words are asked for only if this is given; '' if the server sets the
+    mark."""
     prompt_words: int = 1000
-    """Longer documents are read in windows of so many words that move on by half of it."""
-    extra: dict[str, Any] = field(default_factory=dict)
-    """More fields of every request, such as {"repeat_penalty": 1} for a server that would
-    otherwise avoid what it has said before."""
+    """Words of a prompt; longer documents are read in windows of so many words that move on by
+    half of it."""
+    extra: dict[str, Any] = field(default_factory=dict, metadata={"option": "extra_body"})
+    """More fields of every request, as JSON, such as '{"repeat_penalty": 1}' for a server that
+    avoids what it has said before."""
 
     def __post_init__(self) -> None:
         try:
@@ -90,16 +92,17 @@ class Endpoint:
 class RequestLimits:
     """How the endpoint is asked; nothing of it changes an answer."""
 
-    key: str | None = field(default=None, repr=False)
+    key: str | None = field(default=None, repr=False, metadata={"option": None})
     """Sent as a bearer token; never written anywhere."""
     concurrency: int = 8
-    per_minute: float | None = None
-    """Most requests a minute; None: as fast as they are answered."""
+    """Requests at a time."""
+    per_minute: float | None = field(default=None, metadata={"option": "requests_per_minute"})
+    """Most requests a minute; by default, as many as are answered."""
     max_requests: int | None = None
-    """Stop when so many requests were sent, failed ones included; None: no limit."""
+    """Stop when so many requests were sent, failed ones included; the same command goes on."""
     attempts: int = 7
     """Times that a request is sent before its failure is final, with ever longer pauses."""
-    pause: float = 0.5
+    pause: float = field(default=0.5, metadata={"option": None})
     """Seconds before the second attempt; doubled each time."""
     timeout: float = 120.0
     """Seconds to wait for an answer."""

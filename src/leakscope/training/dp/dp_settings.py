@@ -1,15 +1,19 @@
 """What a private training is told."""
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from leakscope.records.dp_record import PrivacyRecord
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.mitigation_settings import MitigationSettings
 from leakscope.training.dp.clipping.methods import METHODS, Method
 from leakscope.training.dp.privacy_units import Unit
+
+USERS_PER_STEP = 64.0
+"""Of a training that is told neither this nor the sampling rate."""
 
 
 @dataclass(frozen=True)
@@ -19,12 +23,13 @@ class PrivacySettings(MitigationSettings):
     kind: ClassVar[str] = "dp"
     title: ClassVar[str] = "differential privacy"
     forbids_seen_start: ClassVar[str | None] = "no training from it is private"
+    dropout: ClassVar[float | None] = 0.0
 
     unit: Unit = "user"
     """What the guarantee protects: all that one user wrote, or one document."""
     users_per_step: float | None = None
     """How many users (or documents) to expect in a step. Give either this or the sampling rate."""
-    rate: float | None = None
+    rate: float | None = field(default=None, metadata={"option": "sampling_rate"})
     """The probability that a user (or document) takes part in a step."""
     words_per_user: int = 500
     """The most predictions that a user (or document) gives in a step."""
@@ -37,12 +42,12 @@ class PrivacySettings(MitigationSettings):
     """The epsilon at the end of the training. The noise is calibrated to it."""
     delta: float | None = None
     """The delta of the guarantee. By default it is at most 1 / users^1.1."""
-    snapshot_at_epsilon: tuple[float, ...] = ()
+    snapshot_at_epsilon: tuple[float, ...] = field(default=(), metadata={"separated": True})
     """For each of these epsilons, keep the weights after the last step that stays within it."""
     insecure_seed: int | None = None
     """Draw users and noise from this seed. The training can then be repeated, but nobody is
     protected from someone who knows the seed."""
-    method: Method = "auto"
+    method: Method = field(default="auto", metadata={"option": "clipping"})
     """How the clipped sum is computed. All ways are exact."""
 
     def __post_init__(self) -> None:
@@ -68,6 +73,11 @@ class PrivacySettings(MitigationSettings):
             raise LeakscopeError(f"The clipping method is one of {', '.join(METHODS)}.")
         if self.insecure_seed is not None and not 0 <= self.insecure_seed < 2**31:
             raise LeakscopeError("The insecure seed must be at least 0 and below 2^31.")
+
+    @classmethod
+    def usual(cls, given: Collection[str]) -> dict[str, Any]:
+        """See `MitigationSettings`."""
+        return {} if {"users_per_step", "rate"} & set(given) else {"users_per_step": USERS_PER_STEP}
 
     def check(self, *, dropout: float, snapshot_steps: int | None) -> None:
         """See `MitigationSettings`."""

@@ -1,0 +1,123 @@
+"""Train public models: like the audited one, without the users that they are to judge."""
+
+from pathlib import Path
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from leakscope.auditing.public_settings import CROSSFIT, RETRAIN
+from leakscope.auditing.training_recipe import Recipe
+from leakscope.corpus.store import Corpus
+from leakscope.engine.progress import Progress
+from leakscope.models.word.model_directory import load_config
+from leakscope.records.artifacts import digest_of, private_directory, write_json
+from leakscope.records.documents import IntArray
+from leakscope.records.errors import LeakscopeError
+from leakscope.records.model import users_digest
+from leakscope.training.loop import train
+
+
+class Folds(BaseModel):
+    """`folds.json` of a folder of cross-fitted models, written when all of them are trained."""
+
+    model_config = ConfigDict(frozen=True)
+
+    corpus_digest: str
+    folds: int
+    users: int
+    """Of the corpus; user i is in fold i modulo `folds` (users are numbered by a hash)."""
+
+
+def fold_of(users: IntArray, folds: int) -> IntArray:
+    """[n] the fold of each user. Users are numbered in the order of a hash of their keys, so this
+    is a random partition that depends on nothing else.
+    """
+    return (users % folds).astype(np.int32)
+
+
+def beside(model: Path) -> Path:
+    """`public` in the directory of the training that `model` is the end or a snapshot of."""
+    training = model.parent.parent if model.parent.name == "snapshots" else model
+    return training / "public"
+
+
+def train_without(
+    corpus: Corpus,
+    target: Path,
+    recipe: Recipe,
+    users: IntArray,
+    threads: int,
+    progress: Progress,
+) -> None:
+    """Train a model without these users, unless it is there already."""
+    if (target / "config.json").exists():
+        known = load_config(target)
+        if (
+            not recipe.made(known)
+            or known.corpus_digest != corpus.manifest.digest
+            or known.without_users is None
+            or known.without_users.digest != users_digest(users)
+        ):
+            raise LeakscopeError(
+                f"{target} holds a model of another training; give another --public-dir."
+            )
+        return
+    import torch
+
+    torch.set_num_threads(threads)
+    private_directory(target.parent)
+
+    def named(stage: str, done: int, total: int | None = None, note: str = "") -> None:
+        progress(f"{target.name} {stage}", done, total, note)
+
+    train(
+        corpus,
+        target,
+        recipe.settings,
+        warm_start=recipe.warm_start,
+        without_users=users,
+        vocabulary_from=recipe.vocabulary_from,
+        progress=named,
+    )
+
+
+def train_without_owners(
+    corpus: Corpus, folder: Path, recipe: Recipe, owners: IntArray, threads: int, progress: Progress
+) -> Path:
+    """Train a model without the owners of unique sequences; where it is kept in `folder`."""
+    if len(owners) >= corpus.manifest.train.users:
+        raise LeakscopeError(
+            "Every user owns a unique sequence, so nobody is left to train a public model "
+            "on; use --public crossfit."
+        )
+    key = recipe.key(users_digest(owners), corpus.manifest.digest)
+    target = folder / f"{RETRAIN}-{digest_of(key)[:16]}"
+    train_without(corpus, target, recipe, owners, threads, progress)
+    return target
+
+
+def train_folds(
+    corpus: Corpus, folder: Path, recipe: Recipe, folds: int, threads: int, progress: Progress
+) -> Path:
+    """Train one model a fold of the users, each without that fold; where they are kept in `folder`.
+    Finished ones are kept.
+    """
+    target = folds_folder(folder, folds)
+    if not 2 <= folds <= corpus.manifest.users:
+        raise LeakscopeError(
+            f"The number of folds must lie between 2 and the {corpus.manifest.users} users."
+        )
+    if (target / "folds.json").exists():
+        return target
+    everybody = np.arange(corpus.manifest.users, dtype=np.int32)
+    for fold in range(folds):
+        left_out = everybody[fold_of(everybody, folds) == fold]
+        train_without(corpus, target / f"fold-{fold:03d}", recipe, left_out, threads, progress)
+    known = Folds(corpus_digest=corpus.manifest.digest, folds=folds, users=corpus.manifest.users)
+    write_json(target / "folds.json", known)
+    return target
+
+
+def folds_folder(folder: Path, folds: int) -> Path:
+    """Where so many cross-fitted models are kept."""
+    return folder / f"{CROSSFIT}-{folds}"

@@ -1,0 +1,140 @@
+"""One report to make, or one for each snapshot: what is asked, of what, and how it is run."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from leakscope.auditing.endpoint_model import Connection, check_served, served_subject
+from leakscope.auditing.loading_settings import LoadingSettings
+from leakscope.auditing.model_loading import with_base_found
+from leakscope.auditing.public_models import public_source, same_public_model, with_model_found
+from leakscope.auditing.public_settings import PublicSettings
+from leakscope.auditing.running_settings import RunningSettings
+from leakscope.auditing.subject import subject_of
+from leakscope.corpus.store import Corpus
+from leakscope.engine.progress import Progress
+from leakscope.leakage.pipeline import Resources, audit
+from leakscope.leakage.run_directory import is_same_run
+from leakscope.leakage.subject import Subject
+from leakscope.models.remote.endpoint import Endpoint, RequestLimits
+from leakscope.models.subword.hub import find_model
+from leakscope.records.artifacts import digest_of_file
+from leakscope.records.block_list import BlockList
+from leakscope.records.errors import LeakscopeError
+from leakscope.records.report_settings import ReportSettings
+
+
+@dataclass(frozen=True)
+class ReportJob:
+    """What is asked, of which corpus, and how it is run; whichever model it is asked of."""
+
+    corpus: Corpus
+    settings: ReportSettings = field(default_factory=ReportSettings)
+    public: PublicSettings = field(default_factory=PublicSettings)
+    loading: LoadingSettings = field(default_factory=LoadingSettings)
+    running: RunningSettings = field(default_factory=RunningSettings)
+    block_list: Path | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+    """The options as they were given, for the manifest."""
+    page: Callable[[Path], object] | None = None
+    """Writes the page of a run."""
+
+    def prepared(self) -> "ReportJob":
+        """The same, checked, with models of the hub found and the block list's digest noted."""
+        if self.settings.benchmark and self.public.public is None:
+            raise LeakscopeError("--benchmark is about the public model; give one by --public.")
+        lowercase = bool(self.corpus.manifest.settings["lowercase"])
+        digest = None if self.block_list is None else _checked(self.block_list, lowercase=lowercase)
+        threads = max(1, self.running.threads // self.running.workers)
+        return replace(
+            self,
+            settings=replace(self.settings, block_list=digest),
+            public=with_model_found(self.public),
+            loading=with_base_found(replace(self.loading, threads=threads)),
+        )
+
+    def report(self, model: Path, out: Path, progress: Progress) -> None:
+        """Write the run of one model into `out`."""
+        path = find_model(model)
+        self._audit(self._subject(path, self.running.name), path, out, progress)
+
+    def report_endpoint(
+        self,
+        endpoint: Endpoint,
+        limits: RequestLimits,
+        answers: Path | None,
+        out: Path,
+        progress: Progress,
+    ) -> None:
+        """Write the run of a served model into `out`. By default its answers are kept there until
+        the run is finished.
+        """
+        check_served(
+            endpoint,
+            self.settings,
+            public=self.public.public is not None,
+            block_list=self.block_list is not None,
+            workers=self.running.workers,
+        )
+        kept = answers or out / ".work" / "answers"
+        connection = Connection(endpoint, limits, kept, self.corpus, progress)
+        subject = served_subject(endpoint, connection, self.running.name)
+        try:
+            self._audit(replace(subject, options=self.options), None, out, progress)
+        finally:
+            connection.close()
+
+    def report_snapshots(self, model: Path, out: Path, progress: Progress) -> list[Path]:
+        """Write a run for every snapshot of a training, each in its folder below `out`; where they
+        are. Snapshots that are done already are kept.
+        """
+        snapshots = sorted(config.parent for config in (model / "snapshots").glob("*/config.json"))
+        if not snapshots:
+            raise LeakscopeError(f"{model} has no snapshots; train it with leakscope train.")
+        for index, snapshot in enumerate(snapshots):
+            progress("snapshots", index, len(snapshots), snapshot.name)
+            subject = self._subject(snapshot, None)
+            alike = partial(same_public_model, self.public, model=snapshot)
+            target = out / snapshot.name
+            if not is_same_run(target, subject, self.corpus, self.settings, alike):
+                self._audit(subject, snapshot, target, progress, stages=f"{snapshot.name} ")
+        progress("snapshots", len(snapshots), len(snapshots))
+        return [out / snapshot.name for snapshot in snapshots]
+
+    def _subject(self, path: Path, name: str | None) -> Subject:
+        found = subject_of(path, self.corpus, self.loading, name=name, block_list=self.block_list)
+        return replace(found, options=self.options)
+
+    def _audit(
+        self, subject: Subject, model: Path | None, out: Path, progress: Progress, stages: str = ""
+    ) -> None:
+        """`stages`: what the names of the stages begin with."""
+        how = replace(self.loading, chat_template=None)  # a public model reads plain text
+        source = public_source(self.public, model, self.corpus, how=how, progress=progress)
+
+        def named(stage: str, done: int, total: int | None = None, note: str = "") -> None:
+            progress(f"{stages}{stage}", done, total, note)
+
+        audit(
+            subject,
+            self.corpus,
+            out,
+            self.settings,
+            public=source,
+            resources=Resources(self.running.workers, self.running.threads),
+            page=self.page,
+            progress=named,
+        )
+
+
+def _checked(block_list: Path, *, lowercase: bool) -> str:
+    """The digest of a block list whose words are written as the corpus's are."""
+    if BlockList.load(block_list).lowercase != lowercase:  # found now, not after scoring
+        how = "lower-cased" if lowercase else "not lower-cased"
+        raise LeakscopeError(
+            f"The words of the corpus are {how}, those of the block list {block_list} are "
+            f"otherwise; make the list from a run on this corpus."
+        )
+    return digest_of_file(block_list)

@@ -1,0 +1,39 @@
+"""`leakscope corpus build`."""
+
+from pathlib import Path
+
+from leakscope.cli.command import Argument, Asked, Command
+from leakscope.cli.corpus_info import print_corpus
+from leakscope.cli.progress import STARTS_OVER
+
+
+def build(asked: Asked) -> None:
+    """Build a corpus from (user, text) rows of any size; memory does not grow with it.
+
+    Rows without a user, without text, or with invalid UTF-8 are set aside, counted and reported.
+
+    Example: leakscope corpus build chat.parquet --user-column nick --out corpus
+    """
+    from leakscope.commands.corpus_build import build as work
+
+    with asked.progress(STARTS_OVER) as progress:
+        manifest = work(asked["inputs"], asked["out"], progress=progress, **asked.options)
+    print_corpus(manifest, asked["json"])
+
+
+command = Command(
+    "corpus build",
+    build,
+    arguments=(
+        Argument(
+            "inputs",
+            list[Path],
+            "Files or folders: JSONL (.gz, .zst), CSV, Parquet, Arrow or a folder saved by "
+            "datasets, mbox, maildir, Reddit dumps, or a git repository.",
+        ),
+    ),
+    own=(
+        Argument("out", Path, "The corpus directory to make."),
+        Argument("json", bool, "Print the manifest as JSON.", default=False),
+    ),
+)

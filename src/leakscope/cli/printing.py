@@ -1,0 +1,84 @@
+"""How results are printed: plain lines, whole tables, runs and comparisons."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from leakscope.reporting.comparison.compared_runs import ComparedRun
+
+
+def say(text: str) -> None:
+    """A line on standard output."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def tell(text: str) -> None:
+    """A line on standard error: what is not the result itself."""
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
+
+
+def say_json(data: Any) -> None:
+    """Data as JSON on standard output."""
+    say(json.dumps(data, indent=2, ensure_ascii=False))
+
+
+def print_whole(table: "RenderableType") -> None:
+    """Print a table as wide as it needs: one that is cut to fit would show wrong numbers, so
+    rather let a narrow terminal wrap its lines.
+    """
+    from rich.console import Console
+    from rich.measure import Measurement
+
+    console = Console()
+    need = Measurement.get(console, console.options.update(max_width=400), table).maximum
+    Console(width=max(console.width, need)).print(table)
+
+
+def print_run(out: Path) -> None:
+    """A report on the terminal, and where its page is."""
+    from rich.console import Console
+
+    from leakscope.records.run import open_run
+    from leakscope.reporting.terminal.tables import run_table, sequences_table
+
+    Console().print(run_table(*open_run(out)))
+    print_whole(sequences_table(out, 10))
+    say(f"page: {out / 'report.html'}")
+
+
+def warn_of(out: Path) -> None:
+    """What is wrong with the public model or with the noise of a private training, on standard
+    error.
+    """
+    from leakscope.records.run import open_run
+    from leakscope.reporting.facts.guarantee import guarantee_of, stamp
+
+    manifest = open_run(out)[0]
+    public = manifest.public
+    for warning in [
+        *([] if public is None else public.warnings),
+        *stamp(guarantee_of(manifest)),
+    ]:
+        tell(f"warning: {warning}")
+
+
+def print_comparison(runs: "list[ComparedRun]", as_json: bool) -> None:
+    """A comparison on the terminal, or its rows as JSON with warnings on standard error."""
+    from leakscope.reporting.comparison.compared_runs import cautions, differences
+    from leakscope.reporting.comparison.compared_table import compare_rows
+    from leakscope.reporting.facts.values import printable
+
+    if as_json:
+        say_json(compare_rows(runs))
+        for line in [*differences(runs), *cautions(runs)]:
+            tell(f"warning: {printable(line)}")
+        return
+    from leakscope.reporting.terminal.tables import compare_table
+
+    print_whole(compare_table(compare_rows(runs), [*differences(runs), *cautions(runs)]))

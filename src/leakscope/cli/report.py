@@ -1,0 +1,91 @@
+"""`leakscope report`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from leakscope.cli.command import Argument, Asked, Command
+from leakscope.cli.printing import print_comparison, print_run, say, tell, warn_of
+
+if TYPE_CHECKING:
+    from leakscope.auditing.gates import Gate
+    from leakscope.records.run import Metrics
+    from leakscope.reporting.facts.guarantee import Guarantee
+
+
+def report(asked: Asked) -> None:
+    """The training data leakage report: what the model gives away of its own training data.
+
+    Runs the model over every training document, collects the sequences that it predicts, and
+    counts for each how many users have it. Redacted unless --reveal is given. A report that was
+    killed goes on when the same command is given again.
+
+    With --public the report says which of the unique sequences matter: how many times more
+    surprising each is to a model that never saw its user.
+
+    Example: leakscope report model corpus --out run --fail-on 'unique_sequences>0'
+
+    Example: leakscope report model corpus --out run --public crossfit --folds 5
+
+    Example: leakscope report http://127.0.0.1:8000/v1 corpus --out run --text-only
+    """
+    from leakscope.auditing.gates import Gate
+    from leakscope.commands.report import report as work
+    from leakscope.models.remote.endpoint import Endpoint, is_address
+    from leakscope.reporting.facts.guarantee import guarantee_of
+
+    gates = [Gate.parse(text) for text in asked["fail_on"]]
+    model, out = asked["model"], asked["out"]
+    if is_address(model) and Endpoint(model).in_clear:
+        tell("warning: the corpus goes to the endpoint unencrypted; use https.")
+    with asked.progress() as progress:
+        made = work(model, asked["corpus"], out, progress=progress, **asked.options)
+    if isinstance(made, list):
+        print_comparison(made, asked["json"])
+        (tell if asked["json"] else say)(f"page: {out / 'compare.html'}")
+        _check(gates, {run.manifest.name: (run.metrics, run.guarantee) for run in made})
+        return
+    if asked["json"]:
+        say(made.metrics.model_dump_json(indent=2))
+        warn_of(out)
+    else:
+        print_run(out)
+    _check(gates, {str(out): (made.metrics, guarantee_of(made.manifest))})
+
+
+def _check(gates: "list[Gate]", measured: "dict[str, tuple[Metrics, Guarantee]]") -> None:
+    """Exit with code 1 if a gate holds for a run."""
+    failed = False
+    for where, (metrics, guarantee) in measured.items():
+        for gate in gates:
+            value = gate.value(metrics, guarantee)
+            if gate.holds(metrics, guarantee):
+                failed = True
+                tell(f"gate: {gate.text} holds for {where}: it is {value:g}")
+    if failed:
+        raise SystemExit(1)
+
+
+command = Command(
+    "report",
+    report,
+    arguments=(
+        Argument(
+            "model",
+            str,
+            "A model directory, or one of its snapshots; or a Hugging Face causal model: its "
+            "directory, a PEFT adapter's, a GGUF file, or its name on the hub (owner/model); or "
+            "the address of an OpenAI-compatible endpoint, such as http://127.0.0.1:8000/v1.",
+        ),
+        Argument("corpus", Path, "The corpus that it was trained on."),
+    ),
+    own=(
+        Argument("out", Path, "The run directory to make."),
+        Argument("json", bool, "Print the metrics as JSON.", default=False),
+        Argument(
+            "fail_on",
+            tuple[str, ...],
+            "A gate such as 'unique_sequences>0': exit code 1 if it holds. May be repeated.",
+            default=(),
+        ),
+    ),
+)

@@ -1,0 +1,55 @@
+"""`leakscope train`."""
+
+from pathlib import Path
+
+from leakscope.cli.command import Argument, Asked, Command
+from leakscope.cli.printing import say, tell
+
+
+def train(asked: Asked) -> None:
+    """Train a word-level language model, with a snapshot every epoch.
+
+    A training that was killed goes on when the same command is given again, to the very same
+    weights.
+
+    Example: leakscope train corpus --arch gru --epochs 10 --out model
+
+    Example: leakscope train corpus --mitigation dp --target-epsilon 5 --out private
+    """
+    from leakscope.commands.train import train as work
+
+    with asked.progress() as progress:
+        trained = work(asked["corpus"], asked["out"], progress=progress, **asked.options)
+    last = trained.history[-1]
+    figure = last["validation_perplexity"]
+    say(
+        f"{trained.path}: {last['step']} steps, validation perplexity "
+        + (f"{figure:.2f}" if figure is not None else "not measured")
+    )
+    _print_privacy(trained.path)
+    for why in trained.missed:
+        tell(f"note: {why}")
+
+
+def _print_privacy(model: Path) -> None:
+    from leakscope.models.word.model_directory import load_config
+    from leakscope.reporting.facts.values import bound
+
+    found = load_config(model).privacy
+    if found is None:
+        return
+    epsilon = f"epsilon {bound(found.epsilon)}" if found.epsilon is not None else found.reason
+    say(
+        f"{epsilon} at delta {bound(found.delta)} for one {found.unit} of {found.units}, "
+        f"{found.accountant}; {found.steps} steps, noise {found.noise_multiplier:g}"
+    )
+    for caveat in found.caveats:
+        tell(f"note: {caveat}")
+
+
+command = Command(
+    "train",
+    train,
+    arguments=(Argument("corpus", Path, "A corpus directory."),),
+    own=(Argument("out", Path, "The model directory to make."),),
+)

@@ -1,0 +1,113 @@
+"""Settings of commands that have only a few, and what `train` is told besides its settings."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from leakscope.records.errors import LeakscopeError
+
+
+@dataclass(frozen=True)
+class DemoSettings:
+    """How the demo is run."""
+
+    seed: int = 0
+    """Of the text and the training."""
+    threads: int = 2
+    """CPU threads."""
+
+
+@dataclass(frozen=True)
+class InputSettings:
+    """Where a corpus's input has the user and the text."""
+
+    user_column: str = "user"
+    """Column or key with the user."""
+    text_column: str = "text"
+    """Column or key with the text."""
+    format: str | None = None
+    """jsonl, csv, parquet, arrow, mbox, maildir, reddit or git; guessed if not given."""
+
+
+@dataclass(frozen=True)
+class CompareSettings:
+    """Which runs may stand side by side."""
+
+    allow_mixed: bool = False
+    """Compare even runs on other corpora or with another top-k."""
+
+
+@dataclass(frozen=True)
+class HardenSettings:
+    """Which interfaces are tried, and what the block list may cost."""
+
+    thresholds: tuple[float, ...] = field(
+        default=(1.05, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 64.0),
+        metadata={"option": "threshold"},
+    )
+    """Be silent where 1/p of the best suggestion exceeds this. May be repeated."""
+    block_list_rate: float = 0.001
+    """Share of innocent word sequences that the block list may hit."""
+    also: tuple[Path, ...] = ()
+    """Another run whose unique sequences the list is to block, such as one made with --block-list:
+    what was hidden lets other words move up. May be repeated."""
+    no_block_list: bool = False
+    """Make no block list."""
+    threads: int = 2
+    """CPU threads."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.block_list_rate < 1:
+            raise LeakscopeError("The block list's rate must lie between 0 and 1.")
+
+
+@dataclass(frozen=True)
+class SuggestSettings:
+    """How long the action list is."""
+
+    most: int = 20
+    """Actions of each kind."""
+
+    def __post_init__(self) -> None:
+        if self.most < 1:
+            raise LeakscopeError("--most must be at least 1.")
+
+
+@dataclass(frozen=True)
+class ProbeSettings:
+    """What is shown after a prefix."""
+
+    top_k: int = 5
+    """How many suggestions to show."""
+    length: int = 20
+    """Longest continuation, in words; of a Hugging Face model, in tokens."""
+    block_list: Path | None = None
+    """A block list; what it blocks is not shown."""
+
+    def __post_init__(self) -> None:
+        if self.top_k < 1 or self.length < 0:
+            raise LeakscopeError("--top-k must be at least 1 and --length at least 0.")
+
+
+@dataclass(frozen=True)
+class TrainChoices:
+    """What a training is made of, besides its settings."""
+
+    arch: Literal["lstm", "gru", "transformer"] | None = None
+    """The architecture, in the papers' standard size; lstm by default."""
+    preset: str | None = None
+    """A published configuration: lstm-2x128, gru-160-512, lstm-2x550, lstm-2x200, lstm-160-512,
+    lstm-2x512, transformer-4x6x192."""
+    warm_start: Path | None = field(default=None, metadata={"group": "Training"})
+    """A model of the same architecture to start from."""
+    vocabulary_from: Path | None = field(default=None, metadata={"group": "Training"})
+    """A model whose vocabulary to take, instead of the corpus's own words."""
+    threads: int | None = field(default=None, metadata={"group": "Training"})
+    """CPU threads; by default all."""
+    mitigation: str = field(default="none", metadata={"group": "Training"})
+    """How to train so that less is given away: dp is differential privacy for users
+    (docs/privacy.md)."""
+
+    def __post_init__(self) -> None:
+        if self.threads is not None and self.threads < 1:
+            raise LeakscopeError("The number of threads must be at least 1.")

@@ -1,0 +1,12 @@
+"""`corpus info`."""
+
+import os
+from pathlib import Path
+
+from leakscope.corpus.manifest import CorpusManifest
+from leakscope.corpus.store import Corpus
+
+
+def info(corpus: str | os.PathLike[str]) -> CorpusManifest:
+    """What a corpus holds and what was set aside."""
+    return Corpus.open(Path(corpus)).manifest

@@ -1,0 +1,10 @@
+"""`open_run`: a finished report, to be looked at from Python."""
+
+import os
+
+from leakscope.reporting.opened_run import Run
+
+
+def open_run(path: str | os.PathLike[str]) -> Run:
+    """Open a run directory of `report`."""
+    return Run.open(path)

@@ -1,0 +1,116 @@
+"""Which settings records each command takes. Their fields are the command's options; a new field is
+a new option, without another line here or in `cli`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import MISSING, fields, replace
+from functools import cache
+
+from leakscope.commands.options import Option, Part, options_of
+from leakscope.models.word.architecture import Architecture, Preset
+
+_REPORT = (
+    Part("leakscope.records.report_settings:ReportSettings", "What to measure"),
+    Part("leakscope.auditing.public_settings:PublicSettings", "Public model"),
+    Part("leakscope.auditing.running_settings:InterfaceSettings", "Hardening"),
+    Part("leakscope.auditing.loading_settings:LoadingSettings", "Hugging Face models"),
+    Part("leakscope.models.remote.endpoint:Endpoint", "Endpoints"),
+    Part("leakscope.models.remote.endpoint:RequestLimits", "Endpoints"),
+    Part("leakscope.auditing.running_settings:EndpointAccess", "Endpoints"),
+    Part("leakscope.auditing.running_settings:RunningSettings", "Running it"),
+)
+_TRAIN = (  # and those of every mitigation
+    Part("leakscope.commands.command_settings:TrainChoices", "The model's shape"),
+    Part(
+        "leakscope.models.word.architecture:Architecture",
+        "The model's shape",
+        without=("kind",),
+        preset=tuple(each.name for each in fields(Architecture)),
+    ),
+    Part(
+        "leakscope.training.train_settings:TrainSettings",
+        "Training",
+        without=("architecture", "mitigation"),
+        preset=tuple(each.name for each in fields(Preset)),
+    ),
+)
+_SMALL = "leakscope.commands.command_settings"
+_PARTS: dict[str, tuple[Part, ...]] = {
+    "demo": (Part(f"{_SMALL}:DemoSettings", "Options"),),
+    "corpus build": (
+        Part(f"{_SMALL}:InputSettings", "Options"),
+        Part("leakscope.corpus.builder:BuildSettings", "Options"),
+    ),
+    "corpus clean": (Part("leakscope.corpus.cleaning.clean_settings:CleanSettings", "Options"),),
+    "completion": (),
+    "corpus info": (),
+    "corpus synth": (Part("leakscope.corpus.synthetic.synth_settings:SynthSettings", "Options"),),
+    "train": _TRAIN,
+    "report": _REPORT,
+    "compare": (Part(f"{_SMALL}:CompareSettings", "Options"),),
+    "harden": (Part(f"{_SMALL}:HardenSettings", "Options"),),
+    "suggest": (Part(f"{_SMALL}:SuggestSettings", "Options"),),
+    "probe": (
+        Part(f"{_SMALL}:ProbeSettings", "Options"),
+        Part(
+            "leakscope.auditing.loading_settings:LoadingSettings",
+            "Hugging Face models",
+            only=("base", "device", "dtype"),
+        ),
+    ),
+}
+
+
+COMMANDS = tuple(_PARTS)
+
+
+def all_parts() -> Iterator[Part]:
+    """The settings records of all commands, those of mitigations last: they are looked up."""
+    for parts in _PARTS.values():
+        yield from parts
+    yield from _mitigations()
+
+
+@cache
+def parts_of(command: str) -> tuple[Part, ...]:
+    """The settings records of a command; of `train`, with those of all registered mitigations."""
+    return _PARTS[command] + (_mitigations() if command == "train" else ())
+
+
+def _mitigations() -> tuple[Part, ...]:
+    from leakscope.training.mitigations.registry import MITIGATIONS
+
+    found = [(kind, each.settings) for kind, each in MITIGATIONS.items() if fields(each.settings)]
+    return tuple(
+        Part(
+            f"{record.__module__}:{record.__qualname__}",
+            f"{record.title[0].upper()}{record.title[1:]} (--mitigation {kind})",
+            mitigation=kind,
+        )
+        for kind, record in found
+    )
+
+
+@cache
+def command_options(command: str) -> tuple[Option, ...]:
+    """The options of a command, by groups; within a group, those of its own record come first."""
+    found = [option for part in parts_of(command) for option in options_of(part)]
+    groups = list(dict.fromkeys(part.group for part in parts_of(command)))
+    groups += [option.group for option in found if option.group not in groups]
+    return tuple(
+        sorted(found, key=lambda one: (groups.index(one.group), one.group != one.part.group))
+    )
+
+
+@cache
+def named_options(command: str) -> dict[str, Option]:
+    """The options of a command by their names, in the order of help. Where a mitigation has one
+    that all trainings have, its help tells of both.
+    """
+    found: dict[str, Option] = {}
+    for option in command_options(command):
+        first = found.setdefault(option.name, option)
+        if first is not option:
+            told = f"{first.help} With --mitigation {option.part.mitigation}: {option.help}"
+            found[option.name] = replace(first, help=told, default=MISSING)
+    return found
