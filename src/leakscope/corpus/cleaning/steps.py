@@ -149,10 +149,15 @@ class DropSentences:
 
 
 class Scrub:
-    """Puts placeholders for e-mail addresses, phone numbers and the like."""
+    """Replaces e-mail addresses, phone numbers and the like by placeholders."""
 
-    def __init__(self, kinds: tuple[str, ...], also: Finder | None = None) -> None:
-        self._kinds, self._also = kinds, also
+    def __init__(
+        self,
+        kinds: tuple[str, ...],
+        also: Finder | None = None,
+        phone_region: str | None = None,
+    ) -> None:
+        self._kinds, self._also, self._phone_region = kinds, also, phone_region
         self.start()
 
     def learn(self, documents: Iterable[CleanDocument]) -> None:
@@ -166,7 +171,7 @@ class Scrub:
 
     def apply(self, document: CleanDocument) -> CleanDocument:
         """The scrubbed document."""
-        text, counts = scrub(document.text, self._kinds, self._also)
+        text, counts = scrub(document.text, self._kinds, self._also, self._phone_region)
         if not counts:
             return document
         self._counts.update(counts)

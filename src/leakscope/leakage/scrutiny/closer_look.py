@@ -93,7 +93,7 @@ def scrutinize(
                 budget=settings.elsewhere,
                 words=corpus.manifest.lexicon,
             )
-    tags = personal_data(corpus, members, sequences, chosen)
+    tags = personal_data(corpus, members, sequences, chosen, settings.phone_region)
     progress("look closer", 1, 1, f"{len(rows)} sequences")
     return Found(Findings(said, ratio, rows, least, outside, tags), answers, figures)
 
