@@ -11,7 +11,8 @@ from leakscope.auditing.model_loading import ModelOptions
 from leakscope.auditing.public_models import PublicChoice
 from leakscope.commands.report import compare, report
 from leakscope.commands.train import train
-from leakscope.corpus.builder import BuildSettings, build_rows
+from leakscope.corpus.build_settings import BuildSettings
+from leakscope.corpus.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.corpus.words import spans, words
 from leakscope.models.subword.loading import load_causal

@@ -15,7 +15,8 @@ from leakscope.auditing.provenance import prove_unseen
 from leakscope.auditing.public_models import PublicChoice, fold_of, public_source, same_public_model
 from leakscope.commands.report import report
 from leakscope.commands.train import train
-from leakscope.corpus.builder import BuildSettings, build_rows
+from leakscope.corpus.build_settings import BuildSettings
+from leakscope.corpus.builder import build_rows
 from leakscope.corpus.cleaning.clean_settings import CleanSettings
 from leakscope.corpus.cleaning.cleaner import clean
 from leakscope.corpus.readers.rows import Row

@@ -10,7 +10,8 @@ import pytest
 from leakscope.auditing.endpoint_model import Served as Asked
 from leakscope.commands.harden import harden
 from leakscope.commands.report import compare, report
-from leakscope.corpus.builder import BuildSettings, build_rows
+from leakscope.corpus.build_settings import BuildSettings
+from leakscope.corpus.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.corpus.words import spans
 from leakscope.models.remote.endpoint import Endpoint, RequestLimits

@@ -24,7 +24,8 @@ def clean(
         ),
     ] = "none",
     sentences: Annotated[
-        str, typer.Option(help="Remove sentences that an earlier document has: none or exact.")
+        str,
+        typer.Option(help="Remove sentences that an earlier document has: none or exact."),
     ] = "none",
     across_users: Annotated[
         bool,
@@ -43,6 +44,10 @@ def clean(
             help="Replace by a placeholder: email, phone, card, account, address, url, ip, or all. "
             "May be repeated."
         ),
+    ] = None,
+    phone_region: Annotated[
+        str | None,
+        typer.Option(help="Find more of this country's phone numbers; a code such as SG."),
     ] = None,
     min_users: Annotated[
         int | None,
@@ -69,17 +74,16 @@ def clean(
     """
     from leakscope.commands.corpus import corpus_clean
     from leakscope.corpus.cleaning.clean_settings import CleanSettings
-    from leakscope.corpus.personal_data.kinds import KINDS
 
-    asked = scrub or []
     settings = CleanSettings(
-        documents=documents,
-        sentences=sentences,
+        documents=documents,  # type: ignore[arg-type]  # it checks
+        sentences=sentences,  # type: ignore[arg-type]
         across_users=across_users,
         threshold=threshold,
         shingle=shingle,
         min_words=min_words,
-        scrub=KINDS if "all" in asked else tuple(dict.fromkeys(asked)),
+        scrub=tuple(scrub or ()),  # type: ignore[arg-type]
+        phone_region=phone_region,
         min_users=min_users,
         presidio=presidio,
         presidio_model=presidio_model,

@@ -38,7 +38,8 @@ def build(
     ] = None,
     lowercase: Annotated[bool, typer.Option(help="Lower-case all words.")] = False,
     order: Annotated[
-        str, typer.Option(help="Number words by 'frequency' or by how many 'users' use them.")
+        str,
+        typer.Option(help="Number words by 'frequency' or by how many 'users' use them."),
     ] = "frequency",
     validation: Annotated[float, typer.Option(help="Share of documents held out.")] = 0.1,
     split_by: Annotated[
@@ -61,13 +62,14 @@ def build(
     Example: leakscope corpus build chat.parquet --user-column nick --out corpus
     """
     from leakscope.commands.corpus import corpus_build
-    from leakscope.corpus.builder import BuildSettings
+    from leakscope.corpus.build_settings import BuildSettings
+    from leakscope.corpus.readers.input_settings import InputSettings
 
     settings = BuildSettings(
         lowercase=lowercase,
-        order=order,
+        order=order,  # type: ignore[arg-type]  # it checks
         validation=validation,
-        split_by=split_by,
+        split_by=split_by,  # type: ignore[arg-type]
         seed=seed,
         max_characters=max_characters,
         shard_words=shard_words,
@@ -76,9 +78,7 @@ def build(
         manifest = corpus_build(
             inputs,
             out,
-            user_column=user_column,
-            text_column=text_column,
-            format=format,
+            input_settings=InputSettings(user_column, text_column, format),
             settings=settings,
             progress=progress,
         )
@@ -118,11 +118,10 @@ def synth(
     from leakscope.commands.corpus import corpus_synth
     from leakscope.corpus.synthetic.synth_settings import SynthSettings
 
-    people = users if users is not None else max(40, (words or 0) // 1500)
     with shown(STARTS_OVER) as progress:
         made = corpus_synth(
             out,
-            SynthSettings(users=people, words=words, seed=seed, coined=coined),
+            SynthSettings(users=users, words=words, seed=seed, coined=coined),
             progress=progress,
         )
     if words is not None and made.words > 1.5 * words:

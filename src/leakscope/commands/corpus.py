@@ -3,15 +3,16 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from leakscope.corpus.builder import BuildSettings, build
+from leakscope.corpus.build_settings import BuildSettings
+from leakscope.corpus.builder import build
 from leakscope.corpus.cleaning.clean_settings import CleanSettings
 from leakscope.corpus.cleaning.clean_summary import CleanSummary
 from leakscope.corpus.cleaning.cleaner import clean
 from leakscope.corpus.manifest import CorpusManifest
-from leakscope.corpus.readers.rows import Columns
+from leakscope.corpus.readers.input_settings import InputSettings
 from leakscope.corpus.store import Corpus
+from leakscope.corpus.synthetic.synth_files import SynthSummary, synth
 from leakscope.corpus.synthetic.synth_settings import SynthSettings
-from leakscope.corpus.synthetic.write import SynthSummary, synth
 from leakscope.engine.progress import Progress, silent
 
 
@@ -19,17 +20,12 @@ def corpus_build(
     inputs: Sequence[Path],
     out: Path,
     *,
-    user_column: str = "user",
-    text_column: str = "text",
-    format: str | None = None,
+    input_settings: InputSettings | None = None,
     settings: BuildSettings | None = None,
     progress: Progress = silent,
 ) -> CorpusManifest:
     """Build a corpus directory from user-keyed text."""
-    columns = Columns(user_column, text_column)
-    corpus = build(
-        inputs, out, columns=columns, format=format, settings=settings, progress=progress
-    )
+    corpus = build(inputs, out, input_settings=input_settings, settings=settings, progress=progress)
     return corpus.manifest
 
 

@@ -12,8 +12,6 @@ import pyarrow as pa
 from leakscope.records.artifacts import read_parquet, write_parquet
 from leakscope.records.documents import IntArray, LongArray
 
-ORDERS = ("frequency", "users")
-
 
 @dataclass(frozen=True)
 class Lexicon:

@@ -3,7 +3,6 @@
 import hashlib
 
 TRAIN, VALIDATION = "train", "validation"
-SPLITS_BY = ("document", "user")
 
 
 def in_validation(fraction: float, by: str, seed: int, user: str, index: int) -> bool:

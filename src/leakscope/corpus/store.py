@@ -51,8 +51,9 @@ class Corpus:
     manifest: CorpusManifest
 
     @staticmethod
-    def open(path: Path) -> "Corpus":
+    def open(path: str | Path) -> "Corpus":
         """Open a corpus directory made by `build`."""
+        path = Path(path)
         if not path.is_dir():
             raise LeakscopeError(f"{path} is not a corpus directory; make one by corpus build.")
         manifest = read_json(path / "manifest.json", CorpusManifest, "a corpus")

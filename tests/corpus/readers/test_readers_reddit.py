@@ -3,8 +3,9 @@ import json
 import pytest
 import zstandard
 
+from leakscope.corpus.readers.input_settings import InputSettings
 from leakscope.corpus.readers.reddit import read_reddit
-from leakscope.corpus.readers.rows import DELETED_AUTHOR, MALFORMED, REMOVED_TEXT, Columns, Row
+from leakscope.corpus.readers.rows import DELETED_AUTHOR, MALFORMED, REMOVED_TEXT, Row
 from leakscope.records.errors import LeakscopeError
 
 COMMENT = {"author": "ann", "body": "hello"}
@@ -14,7 +15,7 @@ def rows_of(tmp_path, *records):
     path = tmp_path / "RC_2019-01.zst"
     text = "\n".join(json.dumps(record) for record in records)
     path.write_bytes(zstandard.compress(text.encode()))
-    return list(read_reddit(path, Columns()))
+    return list(read_reddit(path, InputSettings()))
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,12 @@ from itertools import islice, pairwise, product
 
 import pytest
 
-from leakscope.corpus.synthetic.draws import scramble
 from leakscope.corpus.synthetic.generate import documents, truth
 from leakscope.corpus.synthetic.grammar import LAYERS, link_phrases, pools
 from leakscope.corpus.synthetic.people import person
-from leakscope.corpus.synthetic.plan import LADDER
+from leakscope.corpus.synthetic.seeded_draws import scramble
 from leakscope.corpus.synthetic.synth_settings import MAX_USERS, SynthSettings
+from leakscope.corpus.synthetic.user_plan import LADDER
 from leakscope.corpus.words import words
 from leakscope.records.errors import LeakscopeError
 

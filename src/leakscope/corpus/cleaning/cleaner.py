@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 from pydantic import TypeAdapter
 
-from leakscope.corpus.builder import BuildSettings, build_rows
+from leakscope.corpus.build_settings import BuildSettings
+from leakscope.corpus.builder import build_rows
 from leakscope.corpus.cleaning.clean_settings import CleanSettings
 from leakscope.corpus.cleaning.clean_summary import CleanSummary, Sizes
 from leakscope.corpus.cleaning.duplicates import KEPT, exact_duplicates, lowered, near_duplicates
@@ -37,12 +38,13 @@ from leakscope.records.documents import Documents, LongArray
 
 
 def clean(
-    corpus: Corpus, out: Path, settings: CleanSettings, progress: Progress = silent
+    corpus: Corpus, out: str | Path, settings: CleanSettings, progress: Progress = silent
 ) -> CleanSummary:
     """Write the cleaned corpus, with its `clean.json`, to the new directory `out`.
 
     It is built with the old one's settings, and every document that stays keeps its split.
     """
+    out = Path(out)
     if (out / "manifest.json").exists():
         raise already(out)
     finder = _presidio(settings)
@@ -85,7 +87,11 @@ class _Steps:
             if settings.sentences != "none"
             else None
         )
-        self.scrub = Scrub(settings.scrub, finder) if settings.scrub or finder else None
+        self.scrub = (
+            Scrub(settings.scrub, finder, settings.phone_region)
+            if settings.scrub or finder
+            else None
+        )
         self.rare = (
             ReplaceRare(settings.min_users, lowercase=lowercase)
             if settings.min_users is not None

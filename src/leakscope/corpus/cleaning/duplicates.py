@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from leakscope.corpus.cleaning.near_duplicates import Words64, band_keys
+from leakscope.corpus.cleaning.minhash import Words64, band_keys
 from leakscope.corpus.lexicon import Lexicon
 from leakscope.records.documents import Documents, IntArray, LongArray
 

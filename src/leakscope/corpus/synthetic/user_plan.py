@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cache
 from math import prod
 
-from leakscope.corpus.synthetic.draws import pick, source
 from leakscope.corpus.synthetic.grammar import (
     CLOSINGS,
     EAST_PHRASES,
@@ -27,6 +26,7 @@ from leakscope.corpus.synthetic.people import (
     WAYS,
     person,
 )
+from leakscope.corpus.synthetic.seeded_draws import pick, source
 from leakscope.corpus.synthetic.synth_settings import SynthSettings
 
 LADDER = (1, 2, 3, 5, 10, 20, 30, 50)
@@ -187,5 +187,5 @@ def bot_item(settings: SynthSettings, index: int) -> Item:
     """The one sentence of the bot at `index`, at least `settings.people`: 200 to 600 times."""
     node = pick(settings.seed, "bot", index - settings.people, (_HIGH, _HIGH))
     text = "Automatic notice: node {} {} is up and all checks have passed.".format(*node)
-    repetitions = min(600, max(200, settings.users))
+    repetitions = min(600, max(200, settings.population))
     return Item("bot", "", text, "", (index,), (repetitions,))
