@@ -252,3 +252,12 @@ def test_build_reads_files_and_notes_their_digests(tmp_path):
     assert corpus.manifest.set_aside == {"null user": 1}
     (given,) = corpus.manifest.inputs
     assert (given.name, given.format) == ("chat.jsonl", "jsonl") and len(given.digest) == 32
+
+
+def test_paths_may_be_strings(tmp_path):
+    source = tmp_path / "chat.jsonl"
+    source.write_text('{"user": "ann", "text": "hello there"}\n')
+    made = build(str(source), str(tmp_path / "one"), settings=EVERYTHING)
+    again = build([str(source)], tmp_path / "two", settings=EVERYTHING)
+    assert made.manifest.digest == again.manifest.digest
+    assert Corpus.open(str(tmp_path / "one")).manifest == made.manifest

@@ -120,3 +120,17 @@ def test_the_grammar_never_walks_through_the_layers():
 def test_settings_that_cannot_work_are_refused(wrong):
     with pytest.raises(LeakscopeError, match="must"):
         SynthSettings(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("given", "users"),
+    [
+        ({}, 40),
+        ({"words": 5_000}, 40),
+        ({"words": 150_000}, 100),
+        ({"words": 150_000, "words_per_user": 500}, 300),
+        ({"words": 150_000, "users": 12}, 12),
+    ],
+)
+def test_there_are_as_many_users_as_the_words_need(given, users):
+    assert SynthSettings(**given).population == users

@@ -21,22 +21,27 @@ _NATIONAL = re.compile(
     f"){END}"
 )
 _ANY = re.compile(f"{START}\\(?\\d(?:{_SEP}{{0,2}}\\d){{6,14}}{END}")
+_BRACKETED = re.compile("\\((\\d(?:[ \u00a0-]?\\d){6,14})\\)")
+_BETWEEN = re.compile(r"\s*(?:[,;/&]|and\b|or\b|und\b|oder\b|et\b|ou\b)?\s*")
 _GROUP = re.compile(r"\d+")
 _LEAST_DIGITS = 7
 
 # Any seven digits or more after one of these are a phone number.
 _CUE = re.compile(
-    r"(?:\b(?:(?:tele|hand|cell)?phones?|tel|mobile|mobil|cell|fax|handy|telefon|téléphone|"
+    r"(?:\b(?:(?:tele|hand|cell)?phones?|tel|mobile|mobil|cell|fax|handy|tél|telefon|téléphone|"
     r"teléfono|telefono|telefone|whatsapp|call|dial|ring|sms)\b|电话|手机|電話)"
     r"(?:(?!xx[A-Z])[^\d!?\n])*$",
     re.IGNORECASE,
 )
 # After one of these they are one if the region has such a number: "his number is 98765432".
+_LINK = (
+    r"(?:(?!xx[A-Z])[^\d.!?;\n]{0,40}?"
+    r"(?:\b(?:is|are|was|at|on|to|ist|est|es|è)\b|['’]s\b|[:=是は]))"
+)
 _REGION_CUE = re.compile(
-    r"(?P<cue>\b(?:hp|h/p|mob|contact|reach|text|message|msg|telegram|signal|viber|numéro|número|"
-    r"numero|nummer|numbers?(?!\s+of\s+(?!my|our|your|his|her|their|(?-i:[A-Z])))|"
-    r"no(?=\.|\s*(?:is\b|[:=])))\b\.?|号码|番号)"
-    r"(?:(?!xx[A-Z])[^\d.!?;\n]{0,40}?(?:\b(?:is|are|was|at|on|to|ist|est|es|è)\b|['’]s\b|[:=是]))?"
+    r"(?:(?:\b(?:hp|h/p|mob|text|msg|telegram|viber|numéro|número|numero|nummer|"
+    r"numbers?(?!\s+of\s+(?!my|our|your|his|her|their|(?-i:[A-Z])))|no(?=\.|\s*(?:is\b|[:=])))\b\.?"
+    rf"|号码|番号){_LINK}?|\b(?:contact|reach|message|signal)\b{_LINK})"
     r"[\s:=,(]*$",
     re.IGNORECASE,
 )
@@ -45,7 +50,8 @@ _THING = (
     r"\b(?:(?:orders?|purchase|invoices?|receipt|tickets?|tracking|booking|reservation|"
     r"confirmation|reference|ref|case|claim|policy|serial|model|part|product|item|sku|lot|batch|"
     r"passport|id|identity|licen[cs]e|registration|tax|vat|isbn|issn|transaction|parcel|shipment|"
-    r"contract|build|issue|account|acct)"
+    r"contract|build|issue|account|acct|pages?|commande|facture|bestellung|rechnung|auftrag|pedido|"
+    r"factura|ordine)"
     r"|(?:customer|member|membership|student|employee|staff)(?=[\s-]*(?:number|no|nr|id)\b))"
 )
 _OF_A_THING = re.compile(f"{_THING}[\\s-]*$", re.IGNORECASE)
@@ -62,23 +68,34 @@ def phones(text: str, region: str | None = None) -> Spans:
     where they stand in brackets, grouped as they are written there.
     """
     for match in _INTERNATIONAL.finditer(text):
-        end = _international_end(match)
-        if end and not DATE.match(match[0]):
+        if end := _international_end(match):
             yield match.start(), end
     for match in _NATIONAL.finditer(text):
-        yield from _undated(match)
+        yield from _undated(match, match.end())
     for match in _ANY.finditer(text):
         before = text_before(text, match.start())
-        called = _CUE.search(before) or (region and _called_there(match, before, region))
-        if called and not _THING_NUMBER.search(before):
-            yield from _undated(match)
+        if _CUE.search(before) and not _THING_NUMBER.search(before):
+            yield from _undated(match, match.end())
+    if region is not None:
+        yield from _of_region(text, region)
 
 
-def _undated(match: re.Match[str]) -> Spans:
+def _undated(match: re.Match[str], end: int) -> Spans:
     """The number without a bracket that does not close in it; nothing if it begins as a date."""
-    bracket = match[0][0] == "(" and ")" not in match[0]
-    if not DATE.match(match[0].lstrip("(")):
-        yield match.start() + bracket, match.end()
+    number = match.string[match.start() : end]
+    bracket = number[0] == "(" and ")" not in number
+    if not DATE.match(number.lstrip("(")):
+        yield match.start() + bracket, end
+
+
+def _ends(match: re.Match[str], skipped: int = 0) -> list[int]:
+    """Where a number may end that starts with the match: after which groups, the last first."""
+    digits, ends = 0, []
+    for group in _GROUP.finditer(match.string, match.start() + skipped, match.end()):
+        digits += group.end() - group.start()
+        if digits >= _LEAST_DIGITS:
+            ends.append(group.end())
+    return ends[::-1]
 
 
 def _international_end(match: re.Match[str]) -> int:
@@ -86,41 +103,58 @@ def _international_end(match: re.Match[str]) -> int:
 
     What follows is left out group by group: in "+65 9123 4567 2024" the year is not part of it.
     """
-    from phonenumbers import NumberParseException, is_possible_number, parse
+    import phonenumbers
 
     skipped = 1 if match[0][0] == "+" else 2
-    digits = 0
-    ends = []
-    for group in _GROUP.finditer(match[0], skipped):
-        digits += group.end() - group.start()
-        if digits >= _LEAST_DIGITS:
-            ends.append(group.end())
-    for end in reversed(ends):
+    for end in _ends(match, skipped):
         try:
-            if is_possible_number(parse("+" + match[0][skipped:end])):
-                return match.start() + end
-        except NumberParseException:  # no such country
+            number = phonenumbers.parse("+" + match.string[match.start() + skipped : end])
+        except phonenumbers.NumberParseException:  # no such country
             continue
+        verdict = phonenumbers.is_possible_number_with_reason(number)
+        if verdict == phonenumbers.ValidationResult.IS_POSSIBLE:  # not one without its area code
+            return end
     return 0
 
 
-def _called_there(match: re.Match[str], before: str, region: str) -> bool:
-    """Whether the words before it, or its brackets and groups, make it a number of the region."""
+def _of_region(text: str, region: str) -> Spans:
+    """Numbers that the region has, where a sentence or brackets show that they are phones."""
+    place, last = 0, -1
+    while match := _ANY.search(text, place):
+        place = match.end()
+        another = last >= 0 and _BETWEEN.fullmatch(text, last, match.start())
+        if not another and not _called(text_before(text, match.start())):
+            continue
+        for end in _ends(match):
+            if _groups_there(text[match.start() : end], region):
+                yield from _undated(match, end)
+                place = last = end
+                break
+    for match in _BRACKETED.finditer(text):
+        groups = _GROUP.findall(match[1])
+        if len(groups) > 1 and groups == _groups_there(match[1], region):
+            yield match.span(1)
+
+
+def _called(before: str) -> bool:
+    """Whether these words end by announcing a number that may be a phone's."""
     cue = _REGION_CUE.search(before)
-    called = cue is not None and not _OF_A_THING.search(before[: cue.start()])
-    whole = match.string
-    bracketed = match[0][0] == "(" and whole[match.end() : match.end() + 1] == ")"
-    if not called and not bracketed:
-        return False
+    return (
+        cue is not None
+        and not _OF_A_THING.search(before[: cue.start()])
+        and not _THING_NUMBER.search(before)
+    )
+
+
+def _groups_there(number: str, region: str) -> list[str]:
+    """The groups in which the region writes this number; none if it has no such number."""
     import phonenumbers
 
     try:
-        number = phonenumbers.parse(match[0], region)
+        parsed = phonenumbers.parse(number, region)
     except phonenumbers.NumberParseException:
-        return False
-    if not phonenumbers.is_valid_number(number):
-        return False
-    international = phonenumbers.PhoneNumberFormat.INTERNATIONAL
-    written = _GROUP.findall(phonenumbers.format_number(number, international))[1:]
-    groups = _GROUP.findall(match[0])
-    return called or (len(groups) > 1 and groups == written)
+        return []
+    if not phonenumbers.is_valid_number(parsed):
+        return []
+    written = phonenumbers.format_number(parsed, phonenumbers.PhoneNumberFormat.INTERNATIONAL)
+    return _GROUP.findall(written)[1:]  # without the country
