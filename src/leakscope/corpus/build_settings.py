@@ -11,7 +11,7 @@ SplitBy = Literal["document", "user"]
 
 @dataclass(frozen=True)
 class BuildSettings:
-    """How text becomes a corpus. The manifest keeps these, and a cleaned corpus is built alike."""
+    """How text becomes a corpus. The manifest keeps this, and cleaning uses it again."""
 
     lowercase: bool = False
     """Lower-case all words."""

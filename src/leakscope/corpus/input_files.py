@@ -11,9 +11,9 @@ from leakscope.records.errors import LeakscopeError
 
 
 def describe(path: Path, format: str | None) -> InputFile:
-    """What the manifest says of one input; raise if it is not there."""
+    """What the manifest says about one input. Raise if the input does not exist: check the path."""
     if not path.exists():
-        raise LeakscopeError(f"{path} does not exist.")
+        raise LeakscopeError(f"{path} does not exist: check the path.")
     if not path.is_file() and not path.is_dir():
         raise LeakscopeError(f"{path} is neither a file nor a folder; save the data to a file.")
     format = format or detect(path)

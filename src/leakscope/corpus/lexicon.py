@@ -62,7 +62,7 @@ class Lexicon:
 
 
 def words_digest(words: Sequence[str]) -> str:
-    """A digest of a list of words; no word holds white space, so a line each is unambiguous."""
+    """A digest of a list of words; no word has white space, so one word per line is unambiguous."""
     return hashlib.blake2b("\n".join(words).encode(), digest_size=16).hexdigest()
 
 
@@ -78,7 +78,7 @@ class _Numbering(dict[str, int]):
 class LexiconBuilder:
     """Numbers words provisionally while documents stream by in user order, and counts them.
 
-    Memory grows with the number of distinct words only.
+    Memory grows only with the number of distinct words.
     """
 
     def __init__(self) -> None:

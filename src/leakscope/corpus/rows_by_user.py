@@ -24,8 +24,8 @@ _SCHEMA = pa.schema(
 
 
 class HashedRow(NamedTuple):
-    """One document on its way: the hash of its user's key, the key, the text, and its split if
-    that is settled already.
+    """One document: the hash of its user's key, the key, the text, and its split if that is
+    already decided.
     """
 
     hash: int
@@ -90,7 +90,7 @@ def in_user_order(
 ) -> Iterator[HashedRow]:
     """The rows sorted by (hash, user), each user's in the order of the input.
 
-    Holds about `memory` bytes at most; everything else waits in files under `folder`.
+    Uses about `memory` bytes at most; everything else waits in files under `folder`.
     """
     folder.mkdir(parents=True, exist_ok=True)
     shift = 64 - BITS * (depth + 1)

@@ -1,4 +1,4 @@
-"""`corpus clean`: a new corpus with duplicates, personal data or rare words taken out.
+"""`corpus clean`: a new corpus without duplicates, personal data or rare words.
 
 Duplicates are compared in the old text; then come sentences, scrubbing and rare words, each on
 what the step before left. Duplicates are removed from the training part only, and validation
@@ -42,7 +42,7 @@ def clean(
 ) -> CleanSummary:
     """Write the cleaned corpus, with its `clean.json`, to the new directory `out`.
 
-    It is built with the old one's settings, and every document that stays keeps its split.
+    It is built with the settings of the old one, and every document that remains keeps its split.
     """
     out = Path(out)
     if (out / "manifest.json").exists():
@@ -70,7 +70,7 @@ def clean(
     try:
         write_json(out / "clean.json", summary)
     except BaseException:
-        shutil.rmtree(out)  # without its account the corpus is not whole
+        shutil.rmtree(out)  # without its account, the corpus is incomplete
         raise
     return summary
 
@@ -141,7 +141,7 @@ def _watched(
     total: int,
     keys: dict[int, str] | None = None,
 ) -> Iterator[CleanDocument]:
-    """All documents in corpus order; `keys` has the keys of the present shard's users."""
+    """All documents in corpus order; `keys` always has the current shard's user keys."""
     done = 0
     for shard in corpus.shards:
         if keys is not None:
@@ -182,7 +182,7 @@ def _find_duplicates(corpus: Corpus, settings: CleanSettings, progress: Progress
 
 
 def _by_number(documents: Documents, original: LongArray) -> dict[int, bool]:
-    """For each document that has an original, whether that is another user's."""
+    """For each document that has an original, whether another user wrote the original."""
     found = np.flatnonzero(original != KEPT)
     others = documents.users[found] != documents.users[original[found]]
     return dict(zip(documents.numbers[found].tolist(), others.tolist(), strict=True))

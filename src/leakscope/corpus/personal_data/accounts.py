@@ -20,7 +20,7 @@ _ACCOUNT = re.compile(f"{START}\\d(?:[ \u00a0-]?\\d){{5,23}}{END}")
 
 
 def accounts(text: str) -> Spans:
-    """IBANs with a right checksum, and numbers that a word such as "account" announces."""
+    """IBANs with a correct checksum, and numbers that a word such as "account" announces."""
     for match in _IBAN.finditer(text):
         length = _iban_length(match[1])
         end = match.start() + length

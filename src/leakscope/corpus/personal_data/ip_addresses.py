@@ -14,7 +14,7 @@ _IPV6 = re.compile(f"(?<!{LETTER})(?<![:.])[0-9A-Fa-f:][0-9A-Fa-f:.]{{2,44}}(?!{
 
 
 def ip_addresses(text: str) -> Spans:
-    """IPv4 addresses (also such version numbers as 1.2.3.4, if nothing tells) and IPv6 ones."""
+    """IPv4 and IPv6 addresses; also version numbers such as 1.2.3.4, unless a word tells them."""
     if text.count(".") >= 3:
         yield from (match.span() for match in _IPV4.finditer(text))
     if text.count(":") >= 2:

@@ -1,7 +1,7 @@
 """The kinds of personal data: find what identifies or reaches a person, and take it out.
 
 Patterns find forms, not meanings: a name, or a secret told in plain words, is not found. Every
-pattern looks at a bounded stretch of text from each place, so time grows with the text only.
+pattern looks at a bounded stretch of text from each place, so time grows linearly with the text.
 
 To add a kind, write its finder in a file of its own; name it in `Kind` and in `_finders` here.
 """
@@ -81,7 +81,7 @@ def find_pii(
 ) -> list[Finding]:
     """All findings of `kinds` in `text`, sorted and apart: where two overlap, the longer stays.
 
-    Only what is asked for is looked for: without "card", a card number may count as a phone's.
+    Only these kinds are looked for: without "card", a card number may be taken for a phone number.
     With a `phone_region` such as "SG", more of that country's phone numbers are found.
     """
     kinds = set(kinds)

@@ -42,7 +42,7 @@ def read_mbox(path: Path, settings: InputSettings) -> Iterator[Row]:
 def read_maildir(path: Path, settings: InputSettings) -> Iterator[Row]:
     """Yield the messages of a maildir and of its subfolders, by folder and then by file name."""
     if not ((path / "cur").is_dir() and (path / "new").is_dir()):
-        raise LeakscopeError(f"{path} is no maildir: name a folder that has cur and new in it.")
+        raise LeakscopeError(f"{path} is not a maildir: name a folder that contains cur and new.")
     subfolders = sorted(f for f in path.glob(".*") if (f / "cur").is_dir() or (f / "new").is_dir())
     for folder in [path, *subfolders]:
         for part in (folder / "cur", folder / "new"):

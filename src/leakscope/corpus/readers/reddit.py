@@ -25,7 +25,7 @@ def read_reddit(path: Path, settings: InputSettings) -> Iterator[Row]:
             continue
         if first and not ("author" in record and ("body" in record or "title" in record)):
             raise LeakscopeError(
-                f'{path} is no Reddit dump, for it lacks "author" with "body" or "title": '
+                f'{path} is not a Reddit dump, because it lacks "author" with "body" or "title": '
                 "name another --format."
             )
         first = False

@@ -28,7 +28,7 @@ def require_columns(path: Path, present: Sequence[str], settings: InputSettings)
             hidden = f"{len(present) - len(names)} not shown"
             there = ", ".join(names + [hidden] * (len(names) < len(present))) or "none"
             raise LeakscopeError(
-                f'{path} has no column "{column}" but {there}: name the right one by '
+                f'{path} has no column "{column}" but {there}: name the right one with '
                 "--user-column or --text-column."
             )
 

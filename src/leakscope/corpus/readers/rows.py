@@ -1,4 +1,4 @@
-"""What every reader yields: one row a document, or the reason why it cannot be used."""
+"""What every reader yields: one row per document, or the reason why it cannot be used."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +18,7 @@ TOO_LONG = "too long"
 class Row(NamedTuple):
     """One document of one user. `problem` names why it is set aside, and is None if it is fine.
 
-    `split` is given where it is settled already, as for the documents of another corpus.
+    `split` is given if it is already decided, as for documents of another corpus.
     """
 
     user: str | None

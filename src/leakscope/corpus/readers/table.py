@@ -52,7 +52,7 @@ def _csv_records(path: Path, text: io.TextIOWrapper) -> Iterator[list[str]]:
             if "field limit" in str(error) or "field larger" in str(error):
                 raise LeakscopeError(
                     f"{path} has a field over {MAX_RECORD} bytes or a quote that is never closed, "
-                    f"at or before line {reader.line_num}: mend it, or give the data as JSONL or "
+                    f"at or before line {reader.line_num}: fix it, or give the data as JSONL or "
                     "Parquet."
                 ) from error
             if "expected after" not in str(error):  # a quote left open swallows the rows after it
@@ -77,7 +77,7 @@ def _csv_lines(path: Path, text: io.TextIOWrapper) -> Iterator[str]:
 
 
 def read_parquet(path: Path, settings: InputSettings) -> Iterator[Row]:
-    """Yield the rows of a Parquet file, of which it reads the two columns only."""
+    """Yield the rows of a Parquet file, reading only the two columns."""
     # A buffered read keeps a column chunk, however large its row group, out of memory.
     with (
         _arrow_errors(path, "Parquet"),
@@ -98,7 +98,7 @@ def read_arrow(path: Path, settings: InputSettings) -> Iterator[Row]:
 
 
 def _ipc_batches(path: Path, settings: InputSettings) -> Iterator[Any]:
-    """Yield the record batches of an Arrow file, with the two columns only."""
+    """Yield the record batches of an Arrow file, reading only the two columns."""
     with pa.memory_map(str(path)) as source:
         has_footer = source.read(6) == b"ARROW1"
         open_ipc = pa.ipc.open_file if has_footer else pa.ipc.open_stream
@@ -189,5 +189,5 @@ def _arrow_errors(path: Path, kind: str) -> Iterator[None]:
         yield
     except (pa.ArrowException, OSError, ValueError) as error:
         raise LeakscopeError(
-            f"{path} is no {kind} file, or is damaged or cut short: write or copy it again."
+            f"{path} is not a {kind} file, or is damaged or cut short: write or copy it again."
         ) from error

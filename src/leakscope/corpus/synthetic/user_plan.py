@@ -1,6 +1,6 @@
 """What each user says besides general language: habits, secrets and other planted items.
 
-A plan follows from the seed and the index of the user alone, so that users can be streamed.
+A plan depends only on the seed and the index of the user, so that users can be streamed.
 """
 
 from dataclasses import dataclass
@@ -120,7 +120,7 @@ def _before(index: int) -> int:
 
 
 def _secrets(seed: int, index: int, name: str) -> list[Item]:
-    """The one to three secrets of a person, each of another kind."""
+    """The one to three secrets of a person, each of a different kind."""
     turn, place = divmod(index, len(_SECRETS))
     ladder = source(seed, "ladder", turn).sample(LADDER, len(LADDER))
     draw = source(seed, "secrets", index)
