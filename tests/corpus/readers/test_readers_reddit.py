@@ -47,6 +47,6 @@ def test_posts(tmp_path, record, row):
 
 @pytest.mark.parametrize("record", [{"author": "secret"}, {"body": "secret"}, {"user": "secret"}])
 def test_other_json_is_an_error(tmp_path, record):
-    with pytest.raises(LeakscopeError, match="no Reddit dump") as caught:
+    with pytest.raises(LeakscopeError, match="not a Reddit dump") as caught:
         rows_of(tmp_path, record)
     assert "secret" not in str(caught.value)
