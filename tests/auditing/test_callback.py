@@ -68,7 +68,7 @@ def test_reports_are_made_logged_and_compared(fine_tuning):
         manifest, metrics = open_run(run)
         assert line["leakage/unique_sequences"] == metrics.unique_sequences
         assert metrics.validation_perplexity is not None
-        assert manifest.model["progress"]["step"] == line["step"]
+        assert manifest.model.progress.step == line["step"]
     assert len({open_run(run)[0].model_digest for run in callback.runs}) == 3
     assert (folder / "runs" / "compare.html").exists()
     said = json.dumps(trainer.state.log_history)
@@ -113,7 +113,7 @@ def test_adapters_in_training_and_a_base_model_as_the_judge(fine_tuning):
     trainer.train()
     (run,) = callback.runs
     manifest, metrics = open_run(run)
-    assert manifest.public["name"] == "base"
+    assert manifest.public.name == "base"
     assert metrics.unique_sequences == 0 or metrics.leakage_epsilon > 0
 
 

@@ -102,7 +102,7 @@ def test_a_base_model_judges_and_a_word_model_stands_beside(spoken_corpus, tmp_p
     )
     assert metrics.leakage_epsilon > 0 and metrics.public_unique_sequences is not None
     manifest, _ = open_run(tmp_path / "r")
-    assert manifest.model["architecture"]["kind"] == "llama" and manifest.public["name"] == "p"
+    assert manifest.model.architecture.kind == "llama" and manifest.public.name == "p"
     tiny = TrainSettings(Architecture("gru", 1, 4, 6), vocabulary=50, epochs=1, batch_size=4)
     train(spoken_corpus.path, tmp_path / "g", tiny)
     crossfit = PublicChoice("crossfit", folds=2)
@@ -186,11 +186,11 @@ def test_documents_as_messages_of_a_chat(tmp_path):
         report(tmp_path / "m", corpus.path, out, asked, public=public, reading=how, threads=1)
         manifest, _ = open_run(out)
         digests.add(manifest.model_digest)
-        record = manifest.model.get("chat_template")
+        record = manifest.model.chat_template
         assert (record is None) == (role is None)
         model = load_causal(tmp_path / "m")
         if role is not None:
-            assert (record["role"], record["altered_documents"]) == (role, 1)
+            assert (record.role, record.altered_documents) == (role, 1)
             model = model.chatting(role)
         said = [text for part in corpus.documents(texts=True) for text in part.texts]
         expected = Counter(

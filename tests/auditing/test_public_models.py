@@ -28,8 +28,7 @@ from leakscope.records.errors import LeakscopeError
 from leakscope.records.model import users_digest
 from leakscope.records.report_settings import ReportSettings
 from leakscope.records.run import open_run
-from leakscope.training import loop
-from leakscope.training import training_setup as material
+from leakscope.training import loop, training_setup
 from leakscope.training.train_settings import TrainSettings
 from small_models import repeated_by, sharp_model
 
@@ -100,12 +99,12 @@ def test_the_left_out_users_words_never_reach_the_training(tmp_path, monkeypatch
     kept = [documents.words_of(i) for i in range(10) if documents.users[i] not in left_out]
     seen = []
 
-    class Spy(material.TrainingText):
+    class Spy(training_setup.TrainingText):
         def __init__(self, entries, *rest):
             seen.append(entries)
             super().__init__(entries, *rest)
 
-    monkeypatch.setattr(material, "TrainingText", Spy)
+    monkeypatch.setattr(training_setup, "TrainingText", Spy)
     loop.train(corpus, tmp_path / "model", TINY, without_users=left_out)
     assert seen[0].tolist() == np.concatenate(kept).tolist()
     config = load_config(tmp_path / "model")
@@ -155,9 +154,9 @@ def test_retrain_leaves_the_owners_out_and_is_found_again(tmp_path):
     assert config.without_users.digest == users_digest(np.array([4, 1]))
     assert config.training == load_config(tmp_path / "model").training
     before = (made / "model.safetensors").stat().st_mtime_ns
-    assert retrained(np.array([4, 1], np.int32)).digests == found.digests
+    assert retrained(np.array([4, 1], np.int32)).record == found.record
     assert (made / "model.safetensors").stat().st_mtime_ns == before
-    assert retrained(np.zeros(0, np.int32)).digests == ()
+    assert retrained(np.zeros(0, np.int32)).record.digests == ()
     with pytest.raises(LeakscopeError, match="use --public crossfit"):
         retrained(np.arange(6, dtype=np.int32))
 
@@ -173,7 +172,7 @@ def test_a_given_model_that_knows_the_users_is_warned_of(tmp_path):
 
     def warnings(public):
         found = source(PublicChoice(str(tmp_path / public)), tmp_path / "model", corpus)(owners)
-        return " ".join(found.warnings)
+        return " ".join(found.record.warnings)
 
     assert "itself" in warnings("model")
     assert "this very corpus" in warnings("twin")
@@ -202,7 +201,7 @@ def test_a_model_that_was_started_from_another_says_what_it_needs(tmp_path):
     train(corpus.path, tmp_path / "third", TINY, warm_start=tmp_path / "stranger")
     fine = PublicChoice("retrain", warm_start=tmp_path / "stranger")
     found = source(fine, tmp_path / "third", corpus)(np.array([0], np.int32))
-    assert found.digests
+    assert found.record.digests
     # Started from what saw everybody, a model proves nothing, whatever its own training left out.
     loop.train(
         corpus, tmp_path / "forged", TINY, warm_start=tmp_path / "first",
@@ -223,7 +222,7 @@ def test_trainings_are_not_mixed_up(tmp_path):
     owners = np.array([0], np.int32)
     shared = tmp_path / "shared"
     names = {
-        source(PublicChoice("retrain", folder=shared), tmp_path / model, on)(owners).name
+        source(PublicChoice("retrain", folder=shared), tmp_path / model, on)(owners).record.name
         for model, on in (("a", corpus), ("b", corpus), ("c", other))
     }
     assert len(names) == 3
@@ -234,10 +233,10 @@ def test_trainings_are_not_mixed_up(tmp_path):
     with pytest.raises(LeakscopeError, match="another training"):
         source(folds, tmp_path / "b", corpus)
     finished = source(folds, tmp_path / "a", corpus)(owners)
-    assert finished.details["trained_like_the_audited_model"]
+    assert finished.record.trained_like_the_audited_model
     reused = source(folds, tmp_path / "b", corpus)(owners)
-    assert reused.digests == finished.digests
-    assert not reused.details["trained_like_the_audited_model"]
+    assert reused.record.digests == finished.record.digests
+    assert not reused.record.trained_like_the_audited_model
 
 
 def test_a_finished_run_is_kept_only_for_the_same_public_model(tmp_path):
@@ -245,7 +244,7 @@ def test_a_finished_run_is_kept_only_for_the_same_public_model(tmp_path):
     train(corpus.path, tmp_path / "m", TINY)
     train(corpus.path, tmp_path / "n", TrainSettings(**(vars(TINY) | {"seed": 5})))
     first = PublicChoice(str(tmp_path / "m"))
-    record = source(first, tmp_path / "m", corpus)(np.array([0], np.int32)).record()
+    record = source(first, tmp_path / "m", corpus)(np.array([0], np.int32)).record
     assert same_public_model(first, record, tmp_path / "m")
     assert not same_public_model(PublicChoice(str(tmp_path / "n")), record, tmp_path / "m")
     assert not same_public_model(None, record, tmp_path / "m")
@@ -253,12 +252,12 @@ def test_a_finished_run_is_kept_only_for_the_same_public_model(tmp_path):
         None, None, tmp_path
     )
     two, three = (PublicChoice("crossfit", folds=k) for k in (2, 3))
-    record = source(two, tmp_path / "m", corpus)(np.array([0], np.int32)).record()
+    record = source(two, tmp_path / "m", corpus)(np.array([0], np.int32)).record
     source(three, tmp_path / "m", corpus)
     assert same_public_model(two, record, tmp_path / "m")
     assert not same_public_model(three, record, tmp_path / "m")
     again = PublicChoice("retrain")
-    record = source(again, tmp_path / "m", corpus)(np.array([0], np.int32)).record()
+    record = source(again, tmp_path / "m", corpus)(np.array([0], np.int32)).record
     assert same_public_model(again, record, tmp_path / "m")
 
 
@@ -277,8 +276,8 @@ def test_a_report_says_which_public_model_it_used(tmp_path):
         threads=1,
     )
     manifest, _ = open_run(tmp_path / "run")
-    assert manifest.public["kind"] == "crossfit" and manifest.public["folds"] == 2
-    assert len(manifest.public["digests"]) == 2
+    assert manifest.public.kind == "crossfit" and manifest.public.folds == 2
+    assert len(manifest.public.digests) == 2
     assert metrics.unique_sequences > 0 and metrics.leakage_epsilon > 0
     assert metrics.public_unique_sequences is not None
     with pytest.raises(LeakscopeError, match="--benchmark is about the public model"):

@@ -28,7 +28,7 @@ USERS = 9
 
 
 def private(**terms):
-    return replace(PLAIN, privacy=PrivacySettings(**terms))
+    return replace(PLAIN, mitigation=PrivacySettings(**terms))
 
 
 def corpus_of(folder, words, users=USERS):
@@ -75,9 +75,9 @@ def test_the_vocabulary_is_the_audited_models(corpus, elsewhere, tmp_path, what,
         assert load_model(path).vocabulary == words
         config = load_config(path)
         assert config.vocabulary_from == load_config(tmp_path / "m").vocabulary_from
-        if settings.privacy is not None:
+        if settings.mitigation.kind == "dp":
             assert not any("vocabulary" in caveat for caveat in config.privacy.caveats)
-    assert found.details.get("trained_like_the_audited_model", True)
+    assert getattr(found.record, "trained_like_the_audited_model", True)
     # Not mixed up with those of a model that has the corpus's own words.
     train(corpus.path, tmp_path / "own", settings)
     shared = {"what": what, "folder": tmp_path / "m" / "public"}
@@ -134,9 +134,9 @@ def test_fewer_users_get_the_same_rate_noise_and_delta(corpus, tmp_path, what, g
         assert all(getattr(made, name) == getattr(audited, name) for name in same)
         assert made.epsilon == audited.epsilon
         assert not made.insecure_seed, "the same noise in both would cancel out"
-    assert found.details.get("trained_like_the_audited_model", True)
+    assert getattr(found.record, "trained_like_the_audited_model", True)
     again, kept = trained_for(tmp_path / "m", corpus, what=what, folds=3)
-    assert again == public and kept.digests == found.digests
+    assert again == public and kept.record.digests == found.record.digests
 
 
 def test_a_report_on_a_private_model_with_foreign_words_and_a_warm_start(
@@ -147,12 +147,14 @@ def test_a_report_on_a_private_model_with_foreign_words_and_a_warm_start(
     choice = PublicChoice("crossfit", folds=2, warm_start=elsewhere)
     report(tmp_path / "m", corpus.path, tmp_path / "r", public=choice, threads=1)
     public = open_run(tmp_path / "r")[0].public
-    assert public["trained_like_the_audited_model"] and public["folds"] == 2
+    assert public.trained_like_the_audited_model and public.folds == 2
 
 
 def test_a_private_model_whose_record_is_gone_is_not_guessed_at(corpus, tmp_path):
     train(corpus.path, tmp_path / "m", private(rate=0.5, noise_multiplier=0.5))
     config = json.loads((tmp_path / "m" / "config.json").read_text())
-    (tmp_path / "m" / "config.json").write_text(json.dumps(config | {"privacy": None}))
+    (tmp_path / "m" / "config.json").write_text(
+        json.dumps(config | {"mitigation": {"kind": "none"}})
+    )
     with pytest.raises(LeakscopeError, match="does not say how it was trained"):
         recipe_of(tmp_path / "m", corpus, None)

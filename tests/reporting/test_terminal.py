@@ -4,7 +4,8 @@ import pytest
 from rich.console import Console
 
 from leakscope.records.run import open_run
-from leakscope.reporting.comparison.compared_runs import compare_rows, load_runs
+from leakscope.reporting.comparison.compared_runs import load_runs
+from leakscope.reporting.comparison.compared_table import compare_rows
 from leakscope.reporting.facts.values import share
 from leakscope.reporting.terminal.tables import compare_table, run_table, sequences_table
 from report_runs import sequence

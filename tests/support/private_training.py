@@ -29,7 +29,7 @@ def private(kind="gru", **changes):
     for name, value in changes.items():
         (terms if name in PrivacySettings.__dataclass_fields__ else settings)[name] = value
     terms = {name: value for name, value in terms.items() if value is not None}
-    return TrainSettings(TINY[kind], privacy=PrivacySettings(**terms), **settings)
+    return TrainSettings(TINY[kind], mitigation=PrivacySettings(**terms), **settings)
 
 
 def tiny_corpus(folder):

@@ -16,12 +16,19 @@ from leakscope.auditing.model_loading import ModelOptions
 from leakscope.auditing.public_models import PublicChoice, public_source
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
-from leakscope.leakage.pipeline import Subject, audit
+from leakscope.leakage.pipeline import Resources, audit
+from leakscope.leakage.subject import Subject
 from leakscope.models.subword.causal_model import causal_model
+from leakscope.records.audited_model import (
+    CallersNetworkRecord,
+    NetworkShape,
+    TrainingProgress,
+)
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.report_settings import ReportSettings
 from leakscope.records.run import Metrics
-from leakscope.reporting.comparison.compared_runs import load_runs, write_comparison
+from leakscope.reporting.comparison.compare_page import write_comparison
+from leakscope.reporting.comparison.compared_runs import load_runs
 from leakscope.reporting.pages.report_page import write_page
 
 LOGGED = (
@@ -56,14 +63,11 @@ def report_on(
         subject = Subject(
             name=name,
             digest=weights_digest(network),
-            config={
-                "kind": "causal",
-                "architecture": {"kind": kind},
-                "training": {"by": "the caller"},
-                "progress": {"step": step, "epoch": epoch},
-            },
+            config=CallersNetworkRecord(
+                architecture=NetworkShape(kind=kind),
+                progress=TrainingProgress(step=step, epoch=epoch),
+            ),
             load=lambda: model.reading(opened.lexicon),
-            figures={},
             measured=False,
         )
         how = ModelOptions(threads=torch.get_num_threads())
@@ -78,7 +82,7 @@ def report_on(
             out,
             settings or ReportSettings(),
             public=source,
-            threads=how.threads,
+            resources=Resources(threads=how.threads),
             page=write_page,
             progress=progress,
         )

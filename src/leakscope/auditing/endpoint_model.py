@@ -3,19 +3,20 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from leakscope.auditing.known_figures import ASK, TEXT_ONLY
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress
-from leakscope.leakage.pipeline import Subject
+from leakscope.leakage.subject import Subject
 from leakscope.models.interface import LanguageModel
 from leakscope.models.remote.answer_cache import Answers
 from leakscope.models.remote.client import Client
 from leakscope.models.remote.endpoint import Endpoint, RequestLimits
 from leakscope.models.remote.handshake import remote_model
 from leakscope.records.artifacts import digest_of
+from leakscope.records.audited_model import EndpointRecord
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.model_figures import ModelFigures
 from leakscope.records.report_settings import ReportSettings
-
-_TRAINING = ("train_perplexity", "train_perplexity_low", "train_perplexity_high")
 
 
 @dataclass(frozen=True)
@@ -60,17 +61,12 @@ def served_subject(served: Served, line: Connection, name: str | None) -> Subjec
     address and name.
     """
     endpoint = served.endpoint
-    why = (
-        "a text-only endpoint tells no probabilities"
-        if endpoint.mode == "text"
-        else "--full-perplexity would measure it"
-    )
     return Subject(
         name=name or endpoint.model,
         digest=digest_of(endpoint.record()),
-        config=endpoint.record(),
+        config=EndpointRecord.model_validate(endpoint.record()),
         load=line,
-        figures={"reasons": dict.fromkeys(_TRAINING, why)},
+        figures=ModelFigures.without_training(TEXT_ONLY if endpoint.mode == "text" else ASK),
         measured=False,
     )
 

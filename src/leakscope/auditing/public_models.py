@@ -3,13 +3,13 @@
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from leakscope.auditing.model_loading import (
     ModelOptions,
+    hub_origin,
     load_for_corpus,
     pretrained_digest,
     pretrained_name,
@@ -18,9 +18,9 @@ from leakscope.auditing.provenance import prove_unseen, seen_warnings, weights_d
 from leakscope.auditing.training_recipe import Recipe, recipe_of, was_trained_like
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress
-from leakscope.leakage.scrutiny.public_surprise import Public, PublicSource
+from leakscope.leakage.scrutiny.public_surprise import PublicModel, PublicSource
 from leakscope.models.interface import LanguageModel
-from leakscope.models.subword.hub import find_model, origin_of
+from leakscope.models.subword.hub import find_model
 from leakscope.models.subword.loading import is_pretrained
 from leakscope.models.word.model_directory import load_config
 from leakscope.models.wrappers.by_user import ByUser
@@ -34,6 +34,12 @@ from leakscope.records.artifacts import (
 from leakscope.records.documents import IntArray
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.model import users_digest
+from leakscope.records.public_model import (
+    CrossFittedModelRecord,
+    GivenModelRecord,
+    PublicModelRecord,
+    RetrainedModelRecord,
+)
 from leakscope.training.loop import train
 
 RETRAIN, CROSSFIT = "retrain", "crossfit"
@@ -106,9 +112,10 @@ def public_source(
             choice.folder or _beside(model),
         )
 
-        def retrained(owners: IntArray) -> Public:
+        def retrained(owners: IntArray) -> PublicModel:
             if not len(owners):
-                return Public("retrain", "none needed", (), _nothing)
+                none = RetrainedModelRecord(name="none needed", digests=())
+                return PublicModel(none, _nothing)
             if len(owners) >= corpus.manifest.train.users:
                 raise LeakscopeError(
                     "Every user owns a unique sequence, so nobody is left to train a public model "
@@ -118,10 +125,7 @@ def public_source(
             target = folder / f"{RETRAIN}-{digest_of(key)[:16]}"
             _train_without(corpus, target, recipe, owners, threads, progress)
             prove_unseen(target, corpus, users_digest(owners))
-            details = {"users_left_out": len(owners)}
-            digest = digest_of_file(target / "model.safetensors")
-            load = partial(reads, target)
-            return Public("retrain", target.name, (digest,), load, details=details)
+            return PublicModel(_retrained_record(target, owners), partial(reads, target))
 
         return retrained
     if choice.what == CROSSFIT and model is not None:
@@ -144,30 +148,35 @@ def public_source(
     return partial(_given, path, model, corpus, how)
 
 
+def _retrained_record(path: Path, owners: IntArray) -> RetrainedModelRecord:
+    digest = digest_of_file(path / "model.safetensors")
+    return RetrainedModelRecord(name=path.name, digests=(digest,), users_left_out=len(owners))
+
+
 def same_public_model(
-    choice: PublicChoice | None, record: dict[str, Any] | None, model: Path
+    choice: PublicChoice | None, record: PublicModelRecord | None, model: Path
 ) -> bool:
     """Whether a finished run's `record` of its public model is what `choice` would give."""
     if choice is None or record is None:
         return choice is None and record is None
-    if record["kind"] != choice.kind:
+    if record.kind != choice.kind:
         return False
     folder = choice.folder or _beside(model)
     if choice.what == RETRAIN:
-        if not record["digests"]:
+        if not record.digests:
             return True
-        paths = [folder / record["name"]]
+        paths = [folder / record.name]
     elif choice.kind == CROSSFIT:
         home = folder / f"{CROSSFIT}-{choice.folds}" if choice.what == CROSSFIT else None
         paths = sorted((home or Path(choice.what)).glob("fold-*"))
     elif is_pretrained(Path(choice.what)):
-        return bool(record["digests"] == [pretrained_digest(Path(choice.what), None)])
+        return record.digests == (pretrained_digest(Path(choice.what), None),)
     else:
         paths = [Path(choice.what)]
     found = [path / "model.safetensors" for path in paths]
-    return all(path.exists() for path in found) and record["digests"] == [
+    return all(path.exists() for path in found) and record.digests == tuple(
         digest_of_file(path) for path in found
-    ]
+    )
 
 
 def _beside(model: Path) -> Path:
@@ -241,7 +250,7 @@ def _train_folds(
 
 def _crossfitted(
     path: Path, audited: Path | None, corpus: Corpus, how: ModelOptions, owners: IntArray
-) -> Public:
+) -> PublicModel:
     """The cross-fitted models in `path`, each proven to have been trained without its users."""
     known = read_json(path / "folds.json", Folds, "a folder of cross-fitted models")
     if known.corpus_digest != corpus.manifest.digest:
@@ -257,17 +266,14 @@ def _crossfitted(
         and (audited / "config.json").exists()
         and all(was_trained_like(load_config(folder), audited) for folder in folders)
     )
-    return Public(
-        kind="crossfit",
+    record = CrossFittedModelRecord(
         name=path.name,
         digests=tuple(digest_of_file(folder / "model.safetensors") for folder in folders),
-        load=partial(_load_folds, folders, corpus.path, how),
-        details={
-            "folds": known.folds,
-            "owners_judged": len(owners),
-            "trained_like_the_audited_model": alike,
-        },
+        folds=known.folds,
+        owners_judged=len(owners),
+        trained_like_the_audited_model=alike,
     )
+    return PublicModel(record, partial(_load_folds, folders, corpus.path, how))
 
 
 def _load_folds(folders: list[Path], corpus: Path, how: ModelOptions) -> LanguageModel:
@@ -277,30 +283,28 @@ def _load_folds(folders: list[Path], corpus: Path, how: ModelOptions) -> Languag
 
 def _given(
     path: Path, audited: Path | None, corpus: Corpus, how: ModelOptions, owners: IntArray
-) -> Public:
+) -> PublicModel:
     """A model that somebody chose, with a warning if it has seen the users."""
     config = load_config(path)
     digest = digest_of_file(path / "model.safetensors")
-    return Public(
-        kind="given",
+    record = GivenModelRecord(
         name=path.resolve().name,
         digests=(digest,),
-        load=partial(load_for_corpus, path, corpus.path, how),
         warnings=tuple(seen_warnings(config, digest, audited, corpus, owners)),
-        details={"parameters": config.parameters},
+        parameters=config.parameters,
     )
+    return PublicModel(record, partial(load_for_corpus, path, corpus.path, how))
 
 
-def _pretrained(path: Path, corpus: Corpus, how: ModelOptions, owners: IntArray) -> Public:
+def _pretrained(path: Path, corpus: Corpus, how: ModelOptions, owners: IntArray) -> PublicModel:
     """A causal model from elsewhere: whom it has seen, nobody can tell from its files."""
-    origin = origin_of(path)
-    return Public(
-        kind="given",
+    record = GivenModelRecord(
         name=pretrained_name(path),
         digests=(pretrained_digest(path, None),),
-        load=partial(load_for_corpus, path, corpus.path, how),
-        details={"owners_judged": len(owners)} | ({"hub": origin} if origin else {}),
+        owners_judged=len(owners),
+        hub=hub_origin(path),
     )
+    return PublicModel(record, partial(load_for_corpus, path, corpus.path, how))
 
 
 def _nothing() -> LanguageModel:

@@ -45,7 +45,7 @@ def warn_of(out: Path) -> None:
     manifest = open_run(out)[0]
     public = manifest.public
     for warning in [
-        *([] if public is None else public["warnings"]),
+        *([] if public is None else public.warnings),
         *stamp(guarantee_of(manifest)),
     ]:
         typer.echo(f"warning: {warning}", err=True)
@@ -66,7 +66,8 @@ def print_run(out: Path) -> None:
 
 def print_comparison(runs: "list[ComparedRun]", as_json: bool) -> None:
     """A comparison on the terminal, or its rows as JSON with warnings on standard error."""
-    from leakscope.reporting.comparison.compared_runs import cautions, compare_rows, differences
+    from leakscope.reporting.comparison.compared_runs import cautions, differences
+    from leakscope.reporting.comparison.compared_table import compare_rows
     from leakscope.reporting.facts.values import printable
 
     if as_json:

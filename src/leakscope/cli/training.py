@@ -186,7 +186,7 @@ def train(
         snapshot_steps=snapshot_steps,
         checkpoint_steps=checkpoint_steps,
         vocabulary_users=vocabulary_users,
-        privacy=privacy,
+        mitigation=privacy,
     )
     with shown() as progress:
         trained = run_training(

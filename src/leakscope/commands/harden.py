@@ -9,7 +9,7 @@ from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
 from leakscope.leakage.hardening.actions import Suggestions
 from leakscope.leakage.hardening.actions import suggest as suggest_actions
-from leakscope.leakage.hardening.hardened_points import THRESHOLDS, Point, harden_run
+from leakscope.leakage.hardening.hardened_points import THRESHOLDS, HardenedPoint, harden_run
 from leakscope.records.artifacts import fresh_directory, write_json
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.run import open_run
@@ -28,7 +28,7 @@ def harden(
     also: Sequence[Path] = (),
     threads: int = 2,
     progress: Progress = silent,
-) -> list[Point]:
+) -> list[HardenedPoint]:
     """Curves over confidence thresholds and top-k from what `run` has stored, and a block list
     with a false-positive `rate` (None: no list), into the directory `out`. The list holds what is
     unique in the runs `also` too: behind a block list, other words move up.

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from leakscope.auditing.chat_record import chat_record
 from leakscope.auditing.endpoint_model import Connection, Served, check_served, served_subject
+from leakscope.auditing.known_figures import ASK, figures_of_training
 from leakscope.auditing.model_loading import (
     ModelOptions,
     check_base,
@@ -25,7 +25,9 @@ from leakscope.auditing.public_models import (
 )
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
-from leakscope.leakage.pipeline import Subject, audit, is_same_run
+from leakscope.leakage.pipeline import Resources, audit
+from leakscope.leakage.run_directory import is_same_run
+from leakscope.leakage.subject import Subject
 from leakscope.models.interface import LanguageModel
 from leakscope.models.subword.hub import find_model
 from leakscope.models.subword.loading import is_pretrained
@@ -36,10 +38,11 @@ from leakscope.records.artifacts import digest_of, digest_of_file
 from leakscope.records.block_list import BlockList
 from leakscope.records.dp_record import without_seed
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.model import ModelConfig
+from leakscope.records.model_figures import ModelFigures
 from leakscope.records.report_settings import ReportSettings
 from leakscope.records.run import Metrics
-from leakscope.reporting.comparison.compared_runs import ComparedRun, load_runs, write_comparison
+from leakscope.reporting.comparison.compare_page import write_comparison
+from leakscope.reporting.comparison.compared_runs import ComparedRun, load_runs
 from leakscope.reporting.pages.report_page import write_page
 
 
@@ -91,8 +94,7 @@ def report(
             out,
             settings,
             public=source,
-            workers=workers,
-            threads=threads,
+            resources=Resources(workers, threads),
             page=write_page,
             progress=progress,
         )
@@ -144,8 +146,7 @@ def report_snapshots(
                 target,
                 settings,
                 public=source,
-                workers=workers,
-                threads=threads,
+                resources=Resources(workers, threads),
                 page=write_page,
                 progress=_within(progress, snapshot.name),
             )
@@ -209,10 +210,12 @@ def _subject(
         digest = pretrained_digest(path, how.base) + how.dtype
         return Subject(
             name=name or pretrained_name(path),
-            digest=digest if not chat else digest_of([digest, chat]),
-            config=pretrained_config(path, how) | chat,
+            digest=digest
+            if chat is None
+            else digest_of([digest, {"chat_template": chat.model_dump()}]),
+            config=pretrained_config(path, how).model_copy(update={"chat_template": chat}),
             load=partial(load_for_corpus, path, corpus.path, how),
-            figures={"reasons": dict.fromkeys(_TRAINING, "--full-perplexity would measure it")},
+            figures=ModelFigures.without_training(ASK),
             measured=False,
         )
     if how.chat is not None:
@@ -235,13 +238,10 @@ def _subject(
         digest=digest_of_file(path / "model.safetensors")
         if (path / "model.safetensors").exists()
         else "",
-        config=config.model_dump(mode="json"),
+        config=config,
         load=partial(_load, path, corpus.path, how, block_list),
-        figures=_figures(config, corpus),
+        figures=figures_of_training(config, corpus),
     )
-
-
-_TRAINING = ("train_perplexity", "train_perplexity_low", "train_perplexity_high")
 
 
 def _load(model: Path, corpus: Path, how: ModelOptions, block_list: Path | None) -> LanguageModel:
@@ -250,25 +250,3 @@ def _load(model: Path, corpus: Path, how: ModelOptions, block_list: Path | None)
     if block_list is None or not isinstance(loaded, WordModel):
         return loaded
     return BlockedModel(loaded, BlockList.load(block_list), Corpus.open(corpus).lexicon.words)
-
-
-def _figures(config: ModelConfig, corpus: Corpus) -> dict[str, Any]:
-    """What the training measured of this very model on this very corpus."""
-    known = config.progress
-    accuracy = {
-        int(key.removeprefix("validation_top")): value
-        for key, value in known.items()
-        if key.startswith("validation_top") and value is not None
-    }
-    figures = {key: known.get(key) for key in (*_TRAINING, "validation_perplexity")}
-    reasons = dict.fromkeys(
-        ("validation_perplexity", "validation_accuracy"),
-        "the loss is beyond any number: the training diverged"
-        if corpus.manifest.validation.documents
-        else "the corpus has no validation documents",
-    )
-    if config.privacy is not None:
-        reasons |= dict.fromkeys(
-            _TRAINING, "a private training does not measure it; --full-perplexity would"
-        )
-    return figures | {"validation_accuracy": accuracy or None, "reasons": reasons}

@@ -13,6 +13,7 @@ from leakscope.corpus.lexicon import LexiconBuilder
 from leakscope.corpus.split import TRAIN
 from leakscope.records.artifacts import open_parquet, parquet_sink
 from leakscope.records.documents import IntArray
+from leakscope.records.ragged import offsets_of
 
 SCHEMA = pa.schema(
     [
@@ -104,7 +105,7 @@ class ShardWriter:
 
 def _batch(rows: list[StoredDocument]) -> pa.RecordBatch:
     columns = dict(zip(StoredDocument._fields, zip(*rows, strict=True), strict=True))
-    offsets = np.concatenate([[0], np.cumsum([len(ids) for ids in columns["ids"]])])
+    offsets = offsets_of(np.array([len(ids) for ids in columns["ids"]]))
     lists = pa.ListArray.from_arrays(
         pa.array(offsets, pa.int32()), pa.array(np.concatenate(columns["ids"]), pa.int32())
     )

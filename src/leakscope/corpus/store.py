@@ -15,6 +15,7 @@ from leakscope.corpus.split import TRAIN
 from leakscope.records.artifacts import damaged, open_parquet, read_json, read_parquet
 from leakscope.records.documents import Documents
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.ragged import offsets_of
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ def concatenate(parts: list[Documents]) -> Documents:
     return Documents(
         np.concatenate([part.users for part in parts]),
         np.concatenate([part.numbers for part in parts]),
-        np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        offsets_of(lengths),
         np.concatenate([part.ids for part in parts]),
         None
         if any(part.texts is None for part in parts)

@@ -1,8 +1,12 @@
 """The differential privacy of a model, as its `config.json` and reports tell it."""
 
+import math
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
+
+from leakscope.records.earlier_config import current_training
+from leakscope.records.mitigation_record import MitigationRecord
 
 
 class SpentSteps(BaseModel):
@@ -27,11 +31,12 @@ class GaussianValue(BaseModel):
     """That it is an approximation, and on which side it errs."""
 
 
-class PrivacyRecord(BaseModel):
+class PrivacyRecord(MitigationRecord):
     """What differential privacy a model has, by which accountant, and what it does not cover."""
 
-    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False, extra="ignore")
 
+    kind: Literal["dp"] = "dp"
     epsilon: float | None
     """An upper bound for all that has been spent; null: none can be given, see `reason`."""
     reason: str | None = None
@@ -65,12 +70,30 @@ class PrivacyRecord(BaseModel):
     caveats: list[str]
     """What the guarantee does not cover, a sentence each."""
 
+    def summary(self) -> str:
+        """One line for tables; epsilon and delta are rounded up."""
+        if self.epsilon is None:
+            return f"dp, no epsilon for one {self.unit}"
+        void = ", insecure seed" if self.insecure_seed else ""
+        bounds = f"epsilon {_rounded_up(self.epsilon)} at delta {_rounded_up(self.delta)}"
+        return f"dp, {bounds} for one {self.unit}{void}"
+
 
 def without_seed(training: dict[str, Any]) -> dict[str, Any]:
     """The settings of a training as they may be told: that noise and draws came from a seed, but
-    not which, since whoever knows it can subtract the noise.
+    not which, since whoever knows it can subtract the noise. Settings that an older version wrote
+    come back in the form of today.
     """
-    privacy = training.get("privacy")
-    if not isinstance(privacy, dict) or privacy.get("insecure_seed") is None:
+    training = current_training(training)
+    mitigation = training.get("mitigation")
+    if not isinstance(mitigation, dict) or mitigation.get("insecure_seed") is None:
         return training
-    return training | {"privacy": privacy | {"insecure_seed": "given"}}
+    return training | {"mitigation": mitigation | {"insecure_seed": "given"}}
+
+
+def _rounded_up(value: float) -> str:
+    """To 4 digits, never below the value."""
+    if value <= 0:
+        return f"{value:g}"
+    unit = 10.0 ** (math.floor(math.log10(value)) - 3)
+    return f"{math.ceil(round(value / unit, 6)) * unit:.4g}"

@@ -1,14 +1,39 @@
 """What a model directory says of its model: `config.json`."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    SerializeAsAny,
+    Tag,
+    model_validator,
+)
 
 from leakscope.records.artifacts import digest_of
 from leakscope.records.documents import IntArray
 from leakscope.records.dp_record import PrivacyRecord
+from leakscope.records.earlier_config import current_config
+from leakscope.records.mitigation_record import MitigationRecord, PlainRecord
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""1 had `privacy` in place of `mitigation`; such configs are read as what they are today."""
+
+
+def _class_of(record: Any) -> str:
+    kind = record.get("kind") if isinstance(record, Mapping) else getattr(record, "kind", None)
+    return kind if kind in ("none", "dp") else "other"
+
+
+AnyMitigation = Annotated[
+    Annotated[PlainRecord, Tag("none")]
+    | Annotated[PrivacyRecord, Tag("dp")]
+    | Annotated[SerializeAsAny[MitigationRecord], Tag("other")],
+    Discriminator(_class_of),
+]
+"""The record of a mitigation, by its kind."""
 
 
 class Without(BaseModel):
@@ -77,6 +102,16 @@ class ModelConfig(BaseModel):
     """Digests of what the corpus was built from."""
     vocabulary_from: TextOrigin | None = None
     """The text that the vocabulary was made of, if it was taken from another model."""
-    privacy: PrivacyRecord | None = None
-    """The differential privacy of the training, if it was private."""
+    mitigation: AnyMitigation = PlainRecord()
+    """What the training did against leakage, and what that came to."""
     versions: dict[str, str]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_today(cls, given: Any) -> Any:
+        return current_config(given) if isinstance(given, dict) else given
+
+    @property
+    def privacy(self) -> PrivacyRecord | None:
+        """The differential privacy of the training, if that is its mitigation."""
+        return self.mitigation if isinstance(self.mitigation, PrivacyRecord) else None

@@ -1,83 +1,17 @@
-"""The records of one report: `manifest.json` and `metrics.json`, and the tables' schemas."""
+"""The records of one report: `manifest.json` and `metrics.json`."""
 
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
 
 from leakscope.records.artifacts import read_json
+from leakscope.records.audited_model import AuditedModel
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.public_model import PublicModelRecord
+from leakscope.records.report_settings import ReportSettings
 
 SCHEMA_VERSION = 1
-
-SEQUENCES = pa.schema(
-    [
-        ("id", pa.int32()),
-        ("sequence", pa.list_(pa.string())),
-        ("length", pa.int32()),
-        ("total_in_s", pa.int64()),
-        ("users_in_s", pa.int32()),
-        ("total_in_d", pa.int64()),
-        ("users_in_d", pa.int32()),
-        ("contexts", pa.list_(pa.list_(pa.string()))),
-        ("context_lengths", pa.list_(pa.int32())),
-        ("perplexities", pa.list_(pa.float32())),
-        ("lowest_perplexity", pa.float32()),
-        ("public_perplexities", pa.list_(pa.float32())),
-        ("ratio", pa.float32()),
-        ("copied_from_context", pa.bool_()),
-        ("near_tie", pa.bool_()),
-        ("least_context", pa.int32()),
-        ("least_context_exact", pa.bool_()),
-        ("elsewhere_tried", pa.int32()),
-        ("elsewhere_out", pa.int32()),
-        ("pii", pa.list_(pa.string())),
-    ]
-)
-"""`sequence` and `contexts` are null in a redacted run. The lists are aligned and hold at most
-the run's `contexts` setting, shortest context first; `occurrences.parquet` has them all, and
-`lowest_perplexity` is over them all. `public_perplexities`, `ratio` and the last five are null
-where the sequence is not unique or it was not measured."""
-
-OCCURRENCES = pa.schema(
-    [
-        ("sequence", pa.int32()),
-        ("user", pa.int32()),
-        ("document", pa.int64()),
-        ("start", pa.int32()),
-        ("length", pa.int32()),
-        ("perplexity", pa.float32()),
-        ("copied", pa.bool_()),
-        ("near_tie", pa.bool_()),
-        ("ranks", pa.list_(pa.int32())),
-        ("log_probs", pa.list_(pa.float32())),
-        ("top_log_probs", pa.list_(pa.float32())),
-        ("public_log_probs", pa.list_(pa.float32())),
-    ]
-)
-"""`public_log_probs` is null for sequences that are not unique, and without a public model."""
-
-VALIDATION = pa.schema([("rank", pa.int32()), ("top_log_prob", pa.float32())])
-"""The model's answers on a sample of validation words, for hardening curves."""
-
-USERS = pa.schema(
-    [
-        ("user", pa.int32()),
-        ("user_key", pa.string()),
-        ("documents", pa.int64()),
-        ("words", pa.int64()),
-        ("occurrences", pa.int64()),
-        ("unique_sequences", pa.int64()),
-        ("longest_unique", pa.int32()),
-        ("shortest_context", pa.int32()),
-        ("largest_ratio", pa.float32()),
-        ("least_context", pa.int32()),
-        ("pii", pa.list_(pa.string())),
-    ]
-)
-"""`user_key` is null in a redacted run; what follows `unique_sequences` is null for users without
-any, and where it was not measured."""
 
 
 class Metrics(BaseModel):
@@ -97,9 +31,9 @@ class Metrics(BaseModel):
     sequences: int
     """Distinct sequences in S."""
     unique_sequences: int
-    """Metric 1: sequences of S that one user alone has in D."""
+    """Metric 1: sequences of S that are unique."""
     unique_not_copied: int
-    """Those of them that did not stand in every one of their contexts already."""
+    """Those of them that were not already in every one of their contexts."""
     unique_by_length: dict[int, int]
     longest_unique: int | None
     users_with_unique: int
@@ -121,7 +55,7 @@ class Metrics(BaseModel):
     """Unique sequences with a word that the public model does not know: their ratio is a lower
     bound."""
     unique_without_context: int | None = None
-    """Unique sequences that come out of nothing: no context at all."""
+    """Unique sequences that the model produces with no context at all."""
     least_context_measured: int | None = None
     """For how many unique sequences the least context was looked for."""
     elsewhere: dict[str, dict[str, int]] | None = None
@@ -149,18 +83,18 @@ class RunManifest(BaseModel):
     schema_version: int = SCHEMA_VERSION
     name: str
     versions: dict[str, str]
-    settings: dict[str, Any]
+    settings: ReportSettings
     revealed: bool
     corpus_digest: str
     lexicon_digest: str
     model_digest: str
-    model: dict[str, Any]
+    model: AuditedModel
     """The model's own config: architecture, training settings, seeds."""
     options: dict[str, Any] = {}
     """The options of the command as they were given, by their names; `report --config` takes them
     from here."""
-    public: dict[str, Any] | None = None
-    """The public model: kind, name, digests, warnings."""
+    public: PublicModelRecord | None = None
+    """The public model, if there was one."""
 
 
 def open_run(path: Path) -> tuple[RunManifest, Metrics]:

@@ -3,9 +3,10 @@
 import pyarrow.parquet as pq
 
 from leakscope.corpus.words import words
-from leakscope.leakage.pipeline import Subject, audit
+from leakscope.leakage.pipeline import audit
 from leakscope.records.report_settings import ReportSettings
 from scripted import ScriptedModel
+from subjects import subject_of
 
 ROWS = [
     ("ann", "write to ann.lee@example.org or not at all"),
@@ -27,7 +28,7 @@ def by_heart(lexicon, rows=ROWS):
 def test_sequences_and_users_are_tagged(make_corpus, tmp_path):
     corpus = make_corpus(ROWS)
     model = by_heart(corpus.lexicon)
-    subject = Subject("m", "d", {}, lambda: model, {})
+    subject = subject_of(lambda: model)
     for reveal in (False, True):
         metrics = audit(subject, corpus, tmp_path / f"run-{reveal}", ReportSettings(reveal=reveal))
         assert metrics.unique_pii == {"email": 1, "phone": 1}

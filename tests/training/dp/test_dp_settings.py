@@ -18,9 +18,9 @@ from leakscope.training.dp.caveats import INSECURE, VOCABULARY, caveats_of
 from leakscope.training.dp.dp_settings import PrivacySettings
 from leakscope.training.dp.ledger import Terms, open_ledger
 from leakscope.training.dp.noise.noise_source import noise_source
-from leakscope.training.dp.plan import plan_of
+from leakscope.training.dp.privacy_plan import plan_of
+from leakscope.training.dp.privacy_units import units_of
 from leakscope.training.dp.sampling import PoissonSampler, user_source
-from leakscope.training.dp.units import units_of
 
 GIVEN = {"rate": 0.02, "noise_multiplier": 1.0}
 
@@ -150,7 +150,7 @@ def test_without_the_extra_it_says_how_to_get_it():
     code = (
         "import sys; sys.modules['dp_accounting'] = None\n"
         "from leakscope.records.errors import LeakscopeError\n"
-        "try:\n    import leakscope.training.dp.plan\n"
+        "try:\n    import leakscope.training.dp.privacy_plan\n"
         "except LeakscopeError as error:\n    print(error)"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

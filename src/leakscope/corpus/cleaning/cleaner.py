@@ -35,6 +35,7 @@ from leakscope.corpus.store import Corpus, Shard
 from leakscope.engine.progress import Progress, silent
 from leakscope.records.artifacts import already, write_json
 from leakscope.records.documents import Documents, LongArray
+from leakscope.records.ragged import offsets_of
 
 
 def clean(
@@ -196,7 +197,7 @@ def _chosen(documents: Documents, chosen: LongArray) -> Documents:
     return Documents(
         documents.users[chosen],
         documents.numbers[chosen],
-        np.concatenate([[0], np.cumsum(lengths[chosen])]).astype(np.int64),
+        offsets_of(lengths[chosen]),
         documents.ids[np.repeat(mask, lengths)],
     )
 

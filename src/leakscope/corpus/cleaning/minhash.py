@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from leakscope.records.documents import IntArray, LongArray
+from leakscope.records.ragged import offsets_of, places_of
+from leakscope.records.splitmix import scrambled
 
 HASHES = 128
 RECALL = 0.995
@@ -50,7 +52,7 @@ def band_keys(
             key = np.zeros(stop - start, np.uint64)
             for row in range(band * rows, (band + 1) * rows):
                 values = (hashed * factors[row] + shifts[row]) >> np.uint64(32)
-                key = _mixed(key ^ np.minimum.reduceat(values, begins))
+                key = scrambled(key ^ np.minimum.reduceat(values, begins))
             keys[start:stop, band] = key
         start = stop
     return keys
@@ -60,23 +62,14 @@ def _shingles(ids: IntArray, offsets: LongArray, shingle: int) -> tuple[Words64,
     """The hash of each shingle of all documents, and where those of each document begin."""
     lengths = np.diff(offsets)
     counts = np.maximum(lengths - shingle + 1, 1)
-    begins = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.int64)
-    first = np.arange(counts.sum()) - np.repeat(begins - offsets[:-1], counts)
+    first = places_of(offsets[:-1], counts)
     ends = np.repeat(offsets[1:], counts)
-    mixed = _mixed(ids.astype(np.uint64))
+    mixed = scrambled(ids.astype(np.uint64))
     hashed = np.zeros(len(first), np.uint64)
     for place in range(shingle):
         at = first + place
         inside = at < ends
         # Each place is mixed in after the last, so that order counts.
         word = mixed[np.minimum(at, len(ids) - 1)]
-        hashed = np.where(inside, _mixed(hashed ^ word), hashed)
-    return hashed, begins
-
-
-def _mixed(values: Words64) -> Words64:
-    """SplitMix64: every input bit sways every output bit, one-to-one."""
-    values = values + np.uint64(0x9E3779B97F4A7C15)
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))
+        hashed = np.where(inside, scrambled(hashed ^ word), hashed)
+    return hashed, offsets_of(counts)[:-1]

@@ -19,8 +19,9 @@ import torch
 from torch import Tensor
 
 from leakscope.records.documents import LongArray
+from leakscope.records.ragged import offsets_of
 from leakscope.training.dp.clipping.kernels import KINDS, TILE, sum_products
-from leakscope.training.dp.clipping.layout import Band, EqualLengths, Layout
+from leakscope.training.dp.clipping.row_layout import Band, EqualLengths, Layout
 from leakscope.training.steps.threads import in_threads, in_turn
 
 SWEEPS = 60
@@ -35,14 +36,14 @@ PIECE = 2**25
 """Multiplications that a thread takes on at a time; fewer are not worth a second thread."""
 
 
-def prefers_own(length: int, inputs: int, outputs: int) -> bool:
+def prefers_gradient(length: int, inputs: int, outputs: int) -> bool:
     """Whether a user's gradient [outputs, inputs] itself is cheaper than two Gram matrices."""
     return length * length * (inputs + outputs) > SWEEPS * inputs * outputs
 
 
 def few_words(lengths: LongArray, inputs: int, outputs: int) -> int:
     """How many users have so few words that Gram matrices are cheaper: the first ones."""
-    return sum(not prefers_own(length, inputs, outputs) for length in lengths.tolist())
+    return sum(not prefers_gradient(length, inputs, outputs) for length in lengths.tolist())
 
 
 def upwards(squared: Tensor, sizes: Tensor, kind: torch.dtype, units: float = SEEN) -> Tensor:
@@ -107,7 +108,7 @@ def _by_kernel(grams: Sequence[Gram]) -> list[Tensor]:
     for gram in grams:
         lengths = gram.layout.lengths[: gram.users]
         rows = gram.inputs.contiguous().numpy(), gram.errors.contiguous().numpy()
-        ends, results = np.concatenate([[0], np.cumsum(lengths)]), np.empty((2, gram.users))
+        ends, results = offsets_of(lengths), np.empty((2, gram.users))
         costs = np.cumsum(lengths.astype(np.float64) ** 2) * sum(each.shape[1] for each in rows)
         cost += float(costs[-1]) if gram.users else 0.0
         first = np.flatnonzero(np.diff(costs // PIECE, prepend=-1))
