@@ -25,13 +25,13 @@ if TYPE_CHECKING:
         CompareSettings,
         DemoSettings,
         HardenSettings,
-        InputSettings,
         ProbeSettings,
         SuggestSettings,
         TrainChoices,
     )
-    from leakscope.corpus.builder import BuildSettings
+    from leakscope.corpus.build_settings import BuildSettings
     from leakscope.corpus.cleaning.clean_settings import CleanSettings
+    from leakscope.corpus.readers.input_settings import InputSettings
     from leakscope.corpus.synthetic.synth_settings import SynthSettings
     from leakscope.models.remote.endpoint import Endpoint, RequestLimits
     from leakscope.models.word.architecture import Architecture

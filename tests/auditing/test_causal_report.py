@@ -12,7 +12,8 @@ from leakscope.auditing.public_settings import PublicSettings
 from leakscope.commands.compare import compare
 from leakscope.commands.report import report
 from leakscope.commands.train import train
-from leakscope.corpus.builder import BuildSettings, build_rows
+from leakscope.corpus.build_settings import BuildSettings
+from leakscope.corpus.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.corpus.words import spans, words
 from leakscope.models.subword.loading import load_causal

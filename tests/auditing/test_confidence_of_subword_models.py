@@ -6,7 +6,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from leakscope.commands.report import report
-from leakscope.corpus.builder import BuildSettings, build_rows
+from leakscope.corpus.build_settings import BuildSettings
+from leakscope.corpus.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.corpus.words import spans, words
 from leakscope.leakage.hardening.hardened_points import harden_run

@@ -11,7 +11,8 @@ from leakscope.auditing.running_settings import EndpointAccess
 from leakscope.commands.compare import compare
 from leakscope.commands.harden import harden
 from leakscope.commands.report import report
-from leakscope.corpus.builder import BuildSettings, build_rows
+from leakscope.corpus.build_settings import BuildSettings
+from leakscope.corpus.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.corpus.words import spans
 from leakscope.models.remote.endpoint import Endpoint, RequestLimits

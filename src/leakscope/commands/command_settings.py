@@ -18,18 +18,6 @@ class DemoSettings:
 
 
 @dataclass(frozen=True)
-class InputSettings:
-    """Where a corpus's input has the user and the text."""
-
-    user_column: str = "user"
-    """Column or key with the user."""
-    text_column: str = "text"
-    """Column or key with the text."""
-    format: str | None = None
-    """jsonl, csv, parquet, arrow, mbox, maildir, reddit or git; guessed if not given."""
-
-
-@dataclass(frozen=True)
 class CompareSettings:
     """Which runs may stand side by side."""
 

@@ -38,8 +38,8 @@ _SMALL = "leakscope.commands.command_settings"
 _PARTS: dict[str, tuple[Part, ...]] = {
     "demo": (Part(f"{_SMALL}:DemoSettings", "Options"),),
     "corpus build": (
-        Part(f"{_SMALL}:InputSettings", "Options"),
-        Part("leakscope.corpus.builder:BuildSettings", "Options"),
+        Part("leakscope.corpus.readers.input_settings:InputSettings", "Options"),
+        Part("leakscope.corpus.build_settings:BuildSettings", "Options"),
     ),
     "corpus clean": (Part("leakscope.corpus.cleaning.clean_settings:CleanSettings", "Options"),),
     "completion": (),

@@ -52,10 +52,11 @@ class Corpus:
     manifest: CorpusManifest
 
     @staticmethod
-    def open(path: Path) -> "Corpus":
+    def open(path: str | Path) -> "Corpus":
         """Open a corpus directory made by `build`."""
+        path = Path(path)
         if not path.is_dir():
-            raise LeakscopeError(f"{path} is not a corpus directory; make one by corpus build.")
+            raise LeakscopeError(f"{path} is not a corpus directory; make one with corpus build.")
         manifest = read_json(path / "manifest.json", CorpusManifest, "a corpus")
         if manifest.schema_version != SCHEMA_VERSION:
             raise LeakscopeError(
@@ -83,7 +84,7 @@ class Corpus:
             yield from shard.documents(split, texts=texts)
 
     def load(self, split: str = TRAIN) -> Documents:
-        """All documents of one split at once: four bytes a word."""
+        """All documents of one split at once, in four bytes per word."""
         return concatenate(list(self.documents(split)))
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.phone_region import check_phone_region
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,8 @@ class ReportSettings:
     """Digest of the block list that stands before the model, if one does."""
     validation_words: int = 50_000
     """Validation words to measure perplexity and accuracy on. None at an endpoint unless given."""
+    phone_region: str | None = None
+    """Tag more of this country's phone numbers; a two-letter code such as SG."""
 
     def __post_init__(self) -> None:
         if self.top_k < 1:
@@ -54,6 +57,7 @@ class ReportSettings:
             raise LeakscopeError("Budgets must not be negative.")
         if self.confidence is not None and not 1 <= self.confidence < float("inf"):
             raise LeakscopeError("The confidence threshold on 1 / p must be at least 1.")
+        check_phone_region(self.phone_region)
 
     @property
     def hardened(self) -> bool:

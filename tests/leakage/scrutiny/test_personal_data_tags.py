@@ -15,10 +15,10 @@ ROWS = [
 ]
 
 
-def by_heart(lexicon):
+def by_heart(lexicon, rows=ROWS):
     """A model that knows every document from its second word on."""
     script = {}
-    for _, text in ROWS:
+    for _, text in rows:
         said = words(text)
         for place in range(1, len(said)):
             script[tuple(said[:place])] = {said[place]: 0.9}
@@ -44,3 +44,16 @@ def test_sequences_and_users_are_tagged(make_corpus, tmp_path):
     redacted = pq.read_table(tmp_path / "run-False" / "sequences.parquet").to_pylist()
     assert sorted(map(tuple, (row["pii"] for row in redacted))) == [(), ("email",), ("phone",)]
     assert all(row["sequence"] is None for row in redacted)
+
+
+def test_a_region_tags_its_own_phone_numbers(make_corpus, tmp_path):
+    rows = [("ann", "well her number is 98765432 now"), ("bob", "so order number 98765431 came")]
+    corpus = make_corpus(rows)
+    model = by_heart(corpus.lexicon, rows)
+    subject = subject_of(model)
+    found = {
+        region: audit(subject, corpus, tmp_path / str(region), ReportSettings(phone_region=region))
+        for region in (None, "SG")
+    }
+    assert found[None].unique_pii == {}
+    assert found["SG"].unique_pii == {"phone": 1}

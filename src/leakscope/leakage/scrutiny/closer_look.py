@@ -83,7 +83,7 @@ def look_closer(
     most = settings.least_context or (ELSEWHERE if settings.elsewhere else 0)
     rows = _worth_a_look(sequences, ratio, most)
     least, outside = _contexts(model, corpus, settings, counted, rows)
-    tags = personal_data(corpus, members, sequences, chosen)
+    tags = personal_data(corpus, members, sequences, chosen, settings.phone_region)
     progress("look closer", 1, 1, f"{len(rows)} sequences")
     return CloserLook(UniqueFindings(said, ratio, rows, least, outside, tags), answers, figures)
 

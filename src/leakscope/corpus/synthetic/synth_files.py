@@ -40,12 +40,13 @@ def _batches(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
 
 
 def synth(
-    out: Path, settings: SynthSettings, progress: Callable[[int], None] | None = None
+    out: str | Path, settings: SynthSettings, progress: Callable[[int], None] | None = None
 ) -> SynthSummary:
     """Write data.parquet (user, text) and truth.parquet (see Truth) to the new directory `out`.
 
     Only the owner can read them. `progress` gets the number of words so far, per row group.
     """
+    out = Path(out)
     fresh_directory(out, () if (out / DATA).exists() else (TRUTH,))
     total = {"documents": 0, "words": 0, "planted": 0}
 
@@ -81,4 +82,4 @@ def synth(
     except BaseException:
         (out / TRUTH).unlink()
         raise
-    return SynthSummary(users=settings.users, **total)
+    return SynthSummary(users=settings.population, **total)

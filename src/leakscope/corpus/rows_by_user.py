@@ -23,9 +23,9 @@ _SCHEMA = pa.schema(
 )
 
 
-class Spilled(NamedTuple):
-    """One document on its way: the hash of its user's key, the key, the text, and its split if
-    that is settled already.
+class HashedRow(NamedTuple):
+    """One document: the hash of its user's key, the key, the text, and its split if that is
+    already decided.
     """
 
     hash: int
@@ -46,11 +46,11 @@ class _Bucket:
         self.path = path
         self.size = 0
         self.low, self.high = 1 << 64, -1
-        self._rows: list[Spilled] = []
+        self._rows: list[HashedRow] = []
         self._waiting = 0
         self._writer: pa.ipc.RecordBatchStreamWriter | None = None
 
-    def add(self, row: Spilled, limit: int) -> None:
+    def add(self, row: HashedRow, limit: int) -> None:
         cost = 2 * len(row.text) + len(row.user) + 64
         self.size += cost
         self._waiting += cost
@@ -76,21 +76,21 @@ class _Bucket:
         if self._writer is not None:
             self._writer.close()
 
-    def rows(self) -> Iterator[Spilled]:
+    def rows(self) -> Iterator[HashedRow]:
         """The rows, in the order in which they were added."""
         if not self.path.exists():
             return
         with pa.ipc.open_stream(pa.memory_map(str(self.path))) as stream:
             for batch in stream:
-                yield from map(Spilled, *(column.to_pylist() for column in batch.columns))
+                yield from map(HashedRow, *(column.to_pylist() for column in batch.columns))
 
 
 def in_user_order(
-    rows: Iterable[Spilled], folder: Path, *, memory: int = 256 << 20, depth: int = 0
-) -> Iterator[Spilled]:
+    rows: Iterable[HashedRow], folder: Path, *, memory: int = 256 << 20, depth: int = 0
+) -> Iterator[HashedRow]:
     """The rows sorted by (hash, user), each user's in the order of the input.
 
-    Holds about `memory` bytes at most; everything else waits in files under `folder`.
+    Uses about `memory` bytes at most; everything else waits in files under `folder`.
     """
     folder.mkdir(parents=True, exist_ok=True)
     shift = 64 - BITS * (depth + 1)

@@ -5,10 +5,10 @@ from dataclasses import asdict
 import pyarrow.parquet as pq
 import pytest
 
-from leakscope.corpus.synthetic import write
+from leakscope.corpus.synthetic import synth_files
 from leakscope.corpus.synthetic.generate import documents, truth
+from leakscope.corpus.synthetic.synth_files import synth
 from leakscope.corpus.synthetic.synth_settings import SynthSettings
-from leakscope.corpus.synthetic.write import synth
 from leakscope.corpus.words import words
 from leakscope.records.errors import LeakscopeError
 
@@ -16,7 +16,7 @@ SMALL = SynthSettings(users=12, words_per_user=200)
 
 
 def test_files_hold_the_corpus_and_the_truth(tmp_path, monkeypatch):
-    monkeypatch.setattr(write, "ROW_GROUP", 100)
+    monkeypatch.setattr(synth_files, "ROW_GROUP", 100)
     seen = []
     summary = synth(tmp_path / "a" / "out", SMALL, seen.append)
     out = tmp_path / "a" / "out"
@@ -26,7 +26,7 @@ def test_files_hold_the_corpus_and_the_truth(tmp_path, monkeypatch):
     answers = pq.read_table(out / "truth.parquet", page_checksum_verification=True)
     assert answers.to_pylist() == [asdict(item) for item in truth(SMALL)]
     total = sum(len(words(row.text)) for row in rows)
-    assert summary == write.SynthSummary(12, len(rows), total, answers.num_rows)
+    assert summary == synth_files.SynthSummary(12, len(rows), total, answers.num_rows)
     assert pq.ParquetFile(out / "data.parquet").num_row_groups == len(seen) > 2
     assert seen == sorted(seen)
     assert seen[-1] == total

@@ -34,7 +34,7 @@ def band_keys(
     """[documents, bands] a key for each band of each document; equal keys make candidates.
 
     Document i holds ids[offsets[i] : offsets[i + 1]], at least one; a document shorter than
-    `shingle` words is one shingle as a whole. Holds about 8 bytes a band and document.
+    `shingle` words is one shingle as a whole. This takes about 8 bytes per band and document.
     """
     bands, rows = bands_for(threshold)
     draw = np.random.default_rng(seed)
@@ -59,7 +59,7 @@ def band_keys(
 
 
 def _shingles(ids: IntArray, offsets: LongArray, shingle: int) -> tuple[Words64, LongArray]:
-    """The hash of each shingle of all documents, and where each document's begin."""
+    """The hash of each shingle of all documents, and where those of each document begin."""
     lengths = np.diff(offsets)
     counts = np.maximum(lengths - shingle + 1, 1)
     first = places_of(offsets[:-1], counts)

@@ -41,7 +41,7 @@ class StoredDocument(NamedTuple):
 
 
 class ShardWriter:
-    """Writes provisional shards, and counts the training words on their way."""
+    """Writes provisional shards, and counts the training words as they pass."""
 
     def __init__(self, folder: Path, shard_words: int, lexicon: LexiconBuilder) -> None:
         self.paths: list[Path] = []

@@ -5,9 +5,9 @@ from random import Random
 
 import pytest
 
+from leakscope.corpus.synthetic.coined_words import coined_sentence, coined_word
 from leakscope.corpus.synthetic.generate import documents, truth
 from leakscope.corpus.synthetic.synth_settings import SynthSettings
-from leakscope.corpus.synthetic.tail import coined_sentence, coined_word
 from leakscope.corpus.words import words
 from leakscope.records.errors import LeakscopeError
 

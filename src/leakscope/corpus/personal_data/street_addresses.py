@@ -69,7 +69,7 @@ _NOT_A_NAME = frozenset(_NO_NAMES.split())
 _BOX = re.compile(f"(?<!{_LETTER})P\\. ?O\\. ?Box \\d{{1,6}}|(?<!{_LETTER})PO Box \\d{{1,6}}", re.I)
 
 
-def addresses(text: str) -> Iterator[tuple[int, int]]:
+def street_addresses(text: str) -> Iterator[tuple[int, int]]:
     """Street addresses and post boxes."""
     for pattern in (_NUMBER_FIRST, _STREET_FIRST, _BOX):
         yield from (match.span() for match in pattern.finditer(text))

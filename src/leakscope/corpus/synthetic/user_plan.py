@@ -1,13 +1,12 @@
 """What each user says besides general language: habits, secrets and other planted items.
 
-A plan follows from the seed and the index of the user alone, so that users can be streamed.
+A plan depends only on the seed and the index of the user, so that users can be streamed.
 """
 
 from dataclasses import dataclass
 from functools import cache
 from math import prod
 
-from leakscope.corpus.synthetic.draws import pick, source
 from leakscope.corpus.synthetic.grammar import (
     CLOSINGS,
     EAST_PHRASES,
@@ -27,6 +26,7 @@ from leakscope.corpus.synthetic.people import (
     WAYS,
     person,
 )
+from leakscope.corpus.synthetic.seeded_draws import pick, source
 from leakscope.corpus.synthetic.synth_settings import SynthSettings
 
 LADDER = (1, 2, 3, 5, 10, 20, 30, 50)
@@ -120,7 +120,7 @@ def _before(index: int) -> int:
 
 
 def _secrets(seed: int, index: int, name: str) -> list[Item]:
-    """The one to three secrets of a person, each of another kind."""
+    """The one to three secrets of a person, each of a different kind."""
     turn, place = divmod(index, len(_SECRETS))
     ladder = source(seed, "ladder", turn).sample(LADDER, len(LADDER))
     draw = source(seed, "secrets", index)
@@ -187,5 +187,5 @@ def bot_item(settings: SynthSettings, index: int) -> Item:
     """The one sentence of the bot at `index`, at least `settings.people`: 200 to 600 times."""
     node = pick(settings.seed, "bot", index - settings.people, (_HIGH, _HIGH))
     text = "Automatic notice: node {} {} is up and all checks have passed.".format(*node)
-    repetitions = min(600, max(200, settings.users))
+    repetitions = min(600, max(200, settings.population))
     return Item("bot", "", text, "", (index,), (repetitions,))

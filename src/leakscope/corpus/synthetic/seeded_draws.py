@@ -1,4 +1,4 @@
-"""Random draws that depend on nothing but the seed and a label."""
+"""Random draws that depend only on the seed and a label."""
 
 import math
 import random
