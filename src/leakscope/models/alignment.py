@@ -3,7 +3,7 @@
 A word *needs* every token that covers at least one of its characters. A token may cover parts of
 several words: each of them needs it, but its log-probability is *counted* once, for the first. A
 token that covers no word (white space, or nothing) has to be predicted to get to the next word, so
-that word needs it and counts it; after the last word nobody does. Hence the words'
+that word needs it and counts it; after the last word, no word does. Hence the words'
 log-probabilities add up to those of all tokens before trailing white space.
 """
 

@@ -77,7 +77,7 @@ def answers_of(
     if len(tokens) <= more:
         return None  # what was asked for, and nothing of the prompt
     raise LeakscopeError(
-        "The endpoint's tokens do not spell the prompt, so that they cannot be told apart by "
+        "The endpoint's tokens do not spell the prompt, so that they cannot be assigned to its "
         "words; give --text-only."
     )
 

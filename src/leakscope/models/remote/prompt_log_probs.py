@@ -64,11 +64,11 @@ class EchoModel:
         return None
 
     def next(self, prefix: Prefix) -> Distribution:
-        """Not to be had: an endpoint names a few tokens, not all."""
+        """Refused: an endpoint names a few tokens, not all."""
         raise LeakscopeError("An endpoint does not tell the probabilities of all next words.")
 
     def begin(self, prefixes: Sequence[Prefix]) -> Continuations:
-        """Not to be had, as `next`."""
+        """Refused, as `next` is."""
         raise LeakscopeError("An endpoint does not tell the probabilities of all next words.")
 
     def hidden_states(self, documents: Documents) -> None:

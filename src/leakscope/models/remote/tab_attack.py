@@ -85,7 +85,7 @@ class TabModel:
         return Scores((~hit).astype(np.int32), unknown, unknown, np.zeros(len(hit), np.bool_))
 
     def log_probs(self, documents: Documents, wanted: BoolArray) -> FloatArray:
-        """Not to be had."""
+        """Refused: it tells no probabilities."""
         raise LeakscopeError("A text-only endpoint tells no probabilities.")
 
     def knows(self, ids: IntArray) -> BoolArray | None:
@@ -93,11 +93,11 @@ class TabModel:
         return None
 
     def next(self, prefix: Prefix) -> Distribution:
-        """Not to be had."""
+        """Refused: it tells no probabilities."""
         raise LeakscopeError("A text-only endpoint tells no probabilities.")
 
     def begin(self, prefixes: Sequence[Prefix]) -> Continuations:
-        """Not to be had."""
+        """Refused: it tells no probabilities."""
         raise LeakscopeError("A text-only endpoint tells no probabilities.")
 
     def hidden_states(self, documents: Documents) -> None:
@@ -144,7 +144,7 @@ class TabModel:
             if missed and self._begins_longer(text, words, place + correct, said, end):
                 correct, missed, tokens = correct + 1, False, TOKENS // 2
             elif not correct and not missed and tokens >= enough:
-                missed = True  # there is nothing more to be had
+                missed = True  # the endpoint says no more
             found[place : place + correct] = True
             place += correct + missed
             tokens = TOKENS if missed else min(2 * tokens, max(MOST_TOKENS, enough))
@@ -178,7 +178,7 @@ class TabModel:
         except RefusedError:
             if tokens <= MOST_TOKENS:
                 raise
-            return {"text": "", "finish_reason": "stop"}  # more than it can say: not to be had
+            return {"text": "", "finish_reason": "stop"}  # more than it can say
         if answer.get("finish_reason") != "stop":
             # Broken off within a character, which is then not whole.
             return answer | {"text": answer["text"].rstrip("\ufffd")}

@@ -4,10 +4,9 @@ The log-probability of a word is the one that `score` gives it where the documen
 sum over its tokens, white space before it included, each given the true tokens before it. So the
 beginning of a word is never less probable than the word, and only *whole* words count: those that
 the most probable next token does not make longer; the beginning of a character directly behind a
-word is taken to do so. A word that can be written in several ways, as
-behind a space or a newline, counts once, with the most probable of them. Ways of cutting a text
-into tokens that the tokenizer would not take are left out, and so are words whose tokens would
-change those of the prefix.
+word is taken to do so. A word that can be written in several ways, as behind a space or a newline,
+counts once, with the most probable of them. Ways of cutting a text into tokens that the tokenizer
+would not take are left out, and so are words whose tokens would change those of the prefix.
 """
 
 import heapq

@@ -62,15 +62,15 @@ class ByUser:
         return known
 
     def next(self, prefix: Prefix) -> Distribution:
-        """Not to be had: a prefix has no user, so no one of the models is the right one."""
+        """Refused: a prefix has no user, so none of the models is the right one."""
         raise LeakscopeError(NO_PREFIX)
 
     def begin(self, prefixes: Sequence[Prefix]) -> Continuations:
-        """Not to be had, as `next`."""
+        """Refused, as `next` is."""
         raise LeakscopeError(NO_PREFIX)
 
     def next_words(self, prefixes: Sequence[Prefix], count: int) -> list[NextWords]:
-        """Not to be had, as `next`."""
+        """Refused, as `next` is."""
         raise LeakscopeError(NO_PREFIX)
 
     def hidden_states(self, documents: Documents) -> FloatArray | None:
