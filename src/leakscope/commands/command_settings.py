@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
+from leakscope.models.word.architecture import Kind
 from leakscope.records.errors import LeakscopeError
 
 
@@ -81,18 +81,25 @@ class ProbeSettings:
 class TrainChoices:
     """What a training is made of, besides its settings."""
 
-    arch: Literal["lstm", "gru", "transformer"] | None = None
+    arch: Kind | None = None
     """The architecture, in the papers' standard size; lstm by default."""
-    preset: str | None = None
-    """A published configuration: lstm-2x128, gru-160-512, lstm-2x550, lstm-2x200, lstm-160-512,
-    lstm-2x512, transformer-4x6x192."""
+    preset: str | None = field(
+        default=None, metadata={"choices": "leakscope.models.word.architecture:PRESETS"}
+    )
+    """A published configuration."""
     warm_start: Path | None = field(default=None, metadata={"group": "Training"})
     """A model of the same architecture to start from."""
     vocabulary_from: Path | None = field(default=None, metadata={"group": "Training"})
     """A model whose vocabulary to take, instead of the corpus's own words."""
     threads: int | None = field(default=None, metadata={"group": "Training"})
     """CPU threads; by default all."""
-    mitigation: str = field(default="none", metadata={"group": "Training"})
+    mitigation: str = field(
+        default="none",
+        metadata={
+            "group": "Training",
+            "choices": "leakscope.training.mitigations.registry:MITIGATIONS",
+        },
+    )
     """How to train so that less is given away: dp is differential privacy for users
     (docs/privacy.md)."""
 

@@ -5,6 +5,7 @@ call by the same names.
 import ast
 import inspect
 import types
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from importlib import import_module
 from pathlib import Path
@@ -31,8 +32,7 @@ class Part:
 
     def record(self) -> type[Any]:
         """The settings class."""
-        module, _, name = self.path.partition(":")
-        found: type[Any] = getattr(import_module(module), name)
+        found: type[Any] = _at(self.path)
         return found
 
 
@@ -65,7 +65,8 @@ class Option:
 
 def options_of(part: Part) -> list[Option]:
     """The options that a record's fields make. A field's metadata may say `option`, its name (None:
-    it is no option), `group`, `flag` and `separated`.
+    it is no option), `group`, `flag`, `separated`, and `choices`: where the names are that it may
+    have, as module:NAME.
     """
     record = part.record()
     hints, helps = get_type_hints(record), field_docs(record)
@@ -79,7 +80,7 @@ def options_of(part: Part) -> list[Option]:
         found.append(
             Option(
                 name=name,
-                type=bool if "flag" in told else hints[each.name],
+                type=_type(hints[each.name], told),
                 default="flag" not in told and default,
                 help=helps.get(each.name, ""),
                 group=told.get("group", part.group),
@@ -91,6 +92,21 @@ def options_of(part: Part) -> list[Option]:
             )
         )
     return found
+
+
+def _type(hint: Any, told: Mapping[str, Any]) -> Any:
+    """What is given: a flag, one of some names, or what the field holds."""
+    if "flag" in told:
+        return bool
+    if "choices" not in told:
+        return hint
+    names: Any = Literal.__getitem__(tuple(_at(told["choices"])))
+    return names | None if type(None) in get_args(hint) else names
+
+
+def _at(path: str) -> Any:
+    module, _, name = path.partition(":")
+    return getattr(import_module(module), name)
 
 
 def field_docs(record: type[Any]) -> dict[str, str]:
