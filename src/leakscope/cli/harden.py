@@ -5,7 +5,7 @@ from pathlib import Path
 
 from leakscope.cli.command import Argument, Asked, Command
 from leakscope.cli.printing import print_whole, say, say_json, tell
-from leakscope.cli.progress import STARTS_OVER
+from leakscope.cli.progress_bars import STARTS_OVER
 
 
 def harden(asked: Asked) -> None:
