@@ -50,7 +50,7 @@ def test_a_region_tags_its_own_phone_numbers(make_corpus, tmp_path):
     rows = [("ann", "well her number is 98765432 now"), ("bob", "so order number 98765431 came")]
     corpus = make_corpus(rows)
     model = by_heart(corpus.lexicon, rows)
-    subject = subject_of(model)
+    subject = subject_of(lambda: model)
     found = {
         region: audit(subject, corpus, tmp_path / str(region), ReportSettings(phone_region=region))
         for region in (None, "SG")
