@@ -17,9 +17,9 @@ from leakscope.leakage.subject import Subject
 from leakscope.models.word.model_directory import load_model
 from leakscope.models.word.word_model import WordModel
 from leakscope.records.artifacts import read_parquet
-from leakscope.records.audited_model import CallersNetworkRecord, NetworkShape
 from leakscope.records.documents import Documents, Scores
-from leakscope.records.report_settings import ReportSettings
+from leakscope.records.models.audited_model import CallersNetworkRecord, NetworkShape
+from leakscope.records.runs.report_settings import ReportSettings
 from leakscope.reporting.pages.report_page import write_page
 
 RECORD = CallersNetworkRecord(architecture=NetworkShape(kind="lstm"))

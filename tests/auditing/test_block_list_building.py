@@ -12,7 +12,7 @@ from leakscope.models.evaluation import evaluate
 from leakscope.models.wrappers.blocked import BlockedModel
 from leakscope.records.block_list import BlockList
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.report_settings import ReportSettings
+from leakscope.records.runs.report_settings import ReportSettings
 from small_models import sharp_model
 from subjects import subject_of
 

@@ -14,8 +14,8 @@ from leakscope.corpus.build_settings import BuildSettings
 from leakscope.corpus.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.report_settings import ReportSettings
-from leakscope.records.run import open_run
+from leakscope.records.runs.report_settings import ReportSettings
+from leakscope.records.runs.run import open_run
 from tiny_causal import fluent, network, tokenizer
 
 TEXTS = [

@@ -19,8 +19,8 @@ from leakscope.corpus.words import spans, words
 from leakscope.models.subword.loading import load_causal
 from leakscope.models.word.architecture import Architecture
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.report_settings import ReportSettings
-from leakscope.records.run import open_run
+from leakscope.records.runs.report_settings import ReportSettings
+from leakscope.records.runs.run import open_run
 from leakscope.training.train_settings import TrainSettings
 from tiny_causal import documents, fluent, network, spoken, tokenizer
 

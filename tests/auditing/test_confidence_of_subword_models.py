@@ -12,7 +12,7 @@ from leakscope.corpus.readers.rows import Row
 from leakscope.corpus.words import spans, words
 from leakscope.leakage.hardening.hardened_points import harden_run
 from leakscope.models.subword.loading import load_causal
-from leakscope.records.report_settings import ReportSettings
+from leakscope.records.runs.report_settings import ReportSettings
 from saved_causal import saved
 from tiny_causal import documents, spoken
 

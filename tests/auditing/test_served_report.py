@@ -17,7 +17,7 @@ from leakscope.corpus.readers.rows import Row
 from leakscope.corpus.words import spans
 from leakscope.models.remote.endpoint import Endpoint, RequestLimits
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.report_settings import ReportSettings
+from leakscope.records.runs.report_settings import ReportSettings
 from served import KEY, Served, serving
 from tiny_causal import fluent, network, spoken, tokenizer
 

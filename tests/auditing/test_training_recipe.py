@@ -18,7 +18,7 @@ from leakscope.corpus.readers.rows import Row
 from leakscope.models.word.architecture import Architecture
 from leakscope.models.word.model_directory import load_config, load_model
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.run import open_run
+from leakscope.records.runs.run import open_run
 from leakscope.training.dp.dp_settings import PrivacySettings
 from leakscope.training.train_settings import TrainSettings
 
@@ -61,7 +61,7 @@ def trained_for(model, corpus, **choice):
         given, model, corpus, how=LoadingSettings(device="cpu", threads=1), progress=lambda *_: None
     )
     found = source(np.array([0, 3], np.int32))
-    made = model / "public" / found.name
+    made = model / "public" / found.record.name
     return sorted(made.glob("fold-*")) or [made], found
 
 
@@ -84,9 +84,9 @@ def test_the_vocabulary_is_the_audited_models(corpus, elsewhere, tmp_path, what,
     shared = {"what": what, "folder": tmp_path / "m" / "public"}
     if what == "retrain":
         _, other = trained_for(tmp_path / "own", corpus, **shared)
-        assert other.name != found.name
+        assert other.record.name != found.record.name
     else:
-        (tmp_path / "m" / "public" / found.name / "folds.json").unlink()
+        (tmp_path / "m" / "public" / found.record.name / "folds.json").unlink()
         with pytest.raises(LeakscopeError, match="another training"):
             trained_for(tmp_path / "own", corpus, **shared)
 

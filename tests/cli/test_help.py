@@ -43,7 +43,13 @@ def test_help_loads_nothing_heavy(command):
 
 
 def test_the_root_help_reads_no_settings():
-    words = [sys.executable, "-c", SCRIPT, "--help", "pydantic leakscope.records.report_settings"]
+    words = [
+        sys.executable,
+        "-c",
+        SCRIPT,
+        "--help",
+        "pydantic leakscope.records.runs.report_settings",
+    ]
     ran = subprocess.run(words, check=True, capture_output=True, text=True)
     assert ran.stdout.splitlines()[-1] == "[]"
 

@@ -5,10 +5,10 @@ import pytest
 from leakscope.leakage.pipeline import audit
 from leakscope.leakage.scrutiny.public_surprise import PublicModel
 from leakscope.records.measured import Measured
-from leakscope.records.model_figures import ModelFigures
-from leakscope.records.public_model import GivenModelRecord
-from leakscope.records.report_settings import ReportSettings
-from leakscope.records.run import Metrics
+from leakscope.records.models.model_figures import ModelFigures
+from leakscope.records.models.public_model import GivenModelRecord
+from leakscope.records.runs.report_settings import ReportSettings
+from leakscope.records.runs.run import Metrics
 from scripted import ScriptedModel
 from subjects import subject_of
 

@@ -9,9 +9,9 @@ from rich.console import Console
 
 from leakscope.leakage.pipeline import audit
 from leakscope.leakage.run_tables.sequence_table import SequenceSource
-from leakscope.records import sequence_columns
 from leakscope.records.columns import EVERYWHERE, Column, Display
-from leakscope.records.report_settings import ReportSettings
+from leakscope.records.runs import sequence_columns
+from leakscope.records.runs.report_settings import ReportSettings
 from leakscope.reporting.pages.report_page import write_page
 from leakscope.reporting.terminal import tables
 from scripted import ScriptedModel

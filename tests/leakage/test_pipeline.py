@@ -19,7 +19,7 @@ from leakscope.corpus.readers.rows import Row
 from leakscope.corpus.store import Corpus
 from leakscope.leakage.pipeline import Resources, audit
 from leakscope.models.word.word_model import WordModel
-from leakscope.records.report_settings import ReportSettings
+from leakscope.records.runs.report_settings import ReportSettings
 from small_models import SMALL, sharp_model
 from subjects import subject_of
 

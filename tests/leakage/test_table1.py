@@ -5,8 +5,8 @@ import pytest
 
 from leakscope.leakage.pipeline import audit
 from leakscope.records.measured import Measured
-from leakscope.records.model_figures import ModelFigures
-from leakscope.records.report_settings import ReportSettings
+from leakscope.records.models.model_figures import ModelFigures
+from leakscope.records.runs.report_settings import ReportSettings
 from scripted import ScriptedModel
 from subjects import subject_of
 

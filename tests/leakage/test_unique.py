@@ -12,7 +12,7 @@ from leakscope.leakage.hardening.actions import suggest
 from leakscope.leakage.hardening.hardened_points import harden_run
 from leakscope.leakage.pipeline import audit
 from leakscope.records import unique
-from leakscope.records.report_settings import ReportSettings
+from leakscope.records.runs.report_settings import ReportSettings
 from leakscope.reporting.pages.report_page import write_page
 from leakscope.reporting.rows.listing import first_sequences, unique_perplexities
 from leakscope.reporting.terminal.tables import sequences_table

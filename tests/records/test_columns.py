@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from leakscope.records import occurrence_columns, sequence_columns, user_columns
+from leakscope.records.runs import occurrence_columns, sequence_columns, user_columns
 
 DOCS = Path(__file__).parents[2] / "docs" / "files.md"
 REGISTRIES = {

@@ -11,12 +11,16 @@ from leakscope.auditing.training_recipe import Recipe, settings_of, was_trained_
 from leakscope.models.word.architecture import Architecture
 from leakscope.models.word.model_directory import load_config
 from leakscope.records.artifacts import digest_of
-from leakscope.records.audited_model import mitigation_of
-from leakscope.records.dp_record import PrivacyRecord, without_seed
-from leakscope.records.earlier_config import current_config, current_training, digested_training
-from leakscope.records.mitigation_record import MitigationRecord, PlainRecord
-from leakscope.records.model import ModelConfig
-from leakscope.records.run import open_run
+from leakscope.records.models.audited_model import mitigation_of
+from leakscope.records.models.dp_record import PrivacyRecord, without_seed
+from leakscope.records.models.earlier_config import (
+    current_config,
+    current_training,
+    digested_training,
+)
+from leakscope.records.models.mitigation_record import MitigationRecord, PlainRecord
+from leakscope.records.models.model_config import ModelConfig
+from leakscope.records.runs.run import open_run
 from leakscope.reporting.facts.guarantee import guarantee_of
 from leakscope.training.checkpoint import find_checkpoint
 from leakscope.training.dp.dp_settings import PrivacySettings
@@ -161,6 +165,6 @@ def test_settings_and_registry_do_not_import_torch():
     code = (
         "import sys; import leakscope.training.mitigations.registry, "
         "leakscope.training.train_settings, leakscope.training.dp.dp_settings, "
-        "leakscope.records.model; sys.exit('torch' in sys.modules)"
+        "leakscope.records.models.model_config; sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

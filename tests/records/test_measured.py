@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leakscope.records.measured import UNSAID, Measured
-from leakscope.records.model_figures import ModelFigures
+from leakscope.records.models.model_figures import ModelFigures
 
 SOMETHING = st.one_of(
     st.just(UNSAID), st.floats(0, 9).map(Measured), st.text(min_size=1).map(Measured.absent)

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from leakscope.records.artifacts import write_json
-from leakscope.records.audited_model import (
+from leakscope.records.errors import LeakscopeError
+from leakscope.records.models.audited_model import (
     CallersNetworkRecord,
     CausalModelRecord,
     EndpointRecord,
@@ -14,10 +15,9 @@ from leakscope.records.audited_model import (
     shape_of,
     training_of,
 )
-from leakscope.records.errors import LeakscopeError
-from leakscope.records.model import ModelConfig
-from leakscope.records.public_model import CrossFittedModelRecord, RetrainedModelRecord
-from leakscope.records.run import RunManifest, open_run
+from leakscope.records.models.model_config import ModelConfig
+from leakscope.records.models.public_model import CrossFittedModelRecord, RetrainedModelRecord
+from leakscope.records.runs.run import RunManifest, open_run
 from report_runs import ENDPOINT
 
 BEFORE = Path(__file__).parent / "before"

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 from leakscope.records.artifacts import private_directory, write_json, write_parquet
-from leakscope.records.run import Metrics, RunManifest
-from leakscope.records.sequence_columns import sequences_schema
-from leakscope.records.user_columns import users_schema
+from leakscope.records.runs.run import Metrics, RunManifest
+from leakscope.records.runs.sequence_columns import sequences_schema
+from leakscope.records.runs.user_columns import users_schema
 
 MakeRun = Callable[..., Path]
 

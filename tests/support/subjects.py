@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from leakscope.leakage.subject import Subject
 from leakscope.models.interface import LanguageModel
-from leakscope.records.audited_model import CallersNetworkRecord, NetworkShape
-from leakscope.records.model_figures import ModelFigures
+from leakscope.records.models.audited_model import CallersNetworkRecord, NetworkShape
+from leakscope.records.models.model_figures import ModelFigures
 
 
 def subject_of(

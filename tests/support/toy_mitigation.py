@@ -9,8 +9,8 @@ from typing import ClassVar, Literal
 import numpy as np
 import torch
 
-from leakscope.records.mitigation_record import MitigationRecord
-from leakscope.records.mitigation_settings import MitigationSettings
+from leakscope.records.models.mitigation_record import MitigationRecord
+from leakscope.records.models.mitigation_settings import MitigationSettings
 from leakscope.training.mitigations.mitigation import Mitigation, Taken, TrainedNetwork
 from leakscope.training.mitigations.registry import MITIGATIONS, Registered
 from leakscope.training.steps.loss import output_loss

@@ -22,14 +22,14 @@ from leakscope.engine.progress import Progress, silent
 from leakscope.leakage.pipeline import Resources, audit
 from leakscope.leakage.subject import Subject
 from leakscope.models.subword.causal_model import causal_model
-from leakscope.records.audited_model import (
+from leakscope.records.errors import LeakscopeError
+from leakscope.records.models.audited_model import (
     CallersNetworkRecord,
     NetworkShape,
     TrainingProgress,
 )
-from leakscope.records.errors import LeakscopeError
-from leakscope.records.report_settings import ReportSettings
-from leakscope.records.run import Metrics
+from leakscope.records.runs.report_settings import ReportSettings
+from leakscope.records.runs.run import Metrics
 from leakscope.reporting.comparison.compare_page import write_comparison
 from leakscope.reporting.comparison.compared_runs import load_runs
 from leakscope.reporting.pages.report_page import write_page

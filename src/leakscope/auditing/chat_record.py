@@ -6,7 +6,7 @@ from leakscope.auditing.loading_settings import LoadingSettings
 from leakscope.corpus.store import Corpus
 from leakscope.models.subword.chat_template import chat_of
 from leakscope.models.subword.loading import load_tokenizer
-from leakscope.records.audited_model import ChatTemplate
+from leakscope.records.models.audited_model import ChatTemplate
 
 
 def chat_record(path: Path, how: LoadingSettings, corpus: Corpus) -> ChatTemplate | None:

@@ -12,10 +12,10 @@ from leakscope.models.remote.client import Client
 from leakscope.models.remote.endpoint import Endpoint, RequestLimits
 from leakscope.models.remote.handshake import remote_model
 from leakscope.records.artifacts import digest_of
-from leakscope.records.audited_model import EndpointRecord
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.model_figures import ModelFigures
-from leakscope.records.report_settings import ReportSettings
+from leakscope.records.models.audited_model import EndpointRecord
+from leakscope.records.models.model_figures import ModelFigures
+from leakscope.records.runs.report_settings import ReportSettings
 
 
 class Connection:

@@ -2,8 +2,8 @@
 
 from leakscope.corpus.store import Corpus
 from leakscope.records.measured import Measured
-from leakscope.records.model import ModelConfig
-from leakscope.records.model_figures import ModelFigures
+from leakscope.records.models.model_config import ModelConfig
+from leakscope.records.models.model_figures import ModelFigures
 
 ASK = "--full-perplexity would measure it"
 TEXT_ONLY = "a text-only endpoint tells no probabilities"

@@ -12,8 +12,8 @@ from leakscope.models.subword.hub import find_model, origin_of
 from leakscope.models.subword.loading import is_pretrained, load_causal
 from leakscope.models.word.model_directory import load_model
 from leakscope.records.artifacts import digest_of, digest_of_file
-from leakscope.records.audited_model import CausalModelRecord, HubOrigin, NetworkShape
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.models.audited_model import CausalModelRecord, HubOrigin, NetworkShape
 
 _FILES = ("*.safetensors", "*.gguf", "tokenizer.json", "config.json", "adapter_config.json")
 

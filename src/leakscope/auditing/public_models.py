@@ -35,8 +35,8 @@ from leakscope.models.wrappers.by_user import ByUser
 from leakscope.records.artifacts import digest_of_file, read_json
 from leakscope.records.documents import IntArray
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.model import users_digest
-from leakscope.records.public_model import (
+from leakscope.records.models.model_config import users_digest
+from leakscope.records.models.public_model import (
     CrossFittedModelRecord,
     GivenModelRecord,
     PublicModelRecord,

@@ -9,10 +9,10 @@ from typing import Any
 from leakscope.auditing.endpoint_model import Connection, check_served, served_subject
 from leakscope.auditing.loading_settings import LoadingSettings
 from leakscope.auditing.model_loading import with_base_found
+from leakscope.auditing.model_subject import subject_of
 from leakscope.auditing.public_models import public_source, same_public_model, with_model_found
 from leakscope.auditing.public_settings import PublicSettings
 from leakscope.auditing.running_settings import RunningSettings
-from leakscope.auditing.subject import subject_of
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress
 from leakscope.leakage.pipeline import Resources, audit
@@ -23,7 +23,7 @@ from leakscope.models.subword.hub import find_model
 from leakscope.records.artifacts import digest_of_file
 from leakscope.records.block_list import BlockList
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.report_settings import ReportSettings
+from leakscope.records.runs.report_settings import ReportSettings
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from leakscope.corpus.store import Corpus
 from leakscope.models.subword.loading import is_pretrained
 from leakscope.models.word.model_directory import load_config, words_of
 from leakscope.records.artifacts import digest_of_file
-from leakscope.records.earlier_config import digested_training
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.model import ModelConfig
+from leakscope.records.models.earlier_config import digested_training
+from leakscope.records.models.model_config import ModelConfig
 from leakscope.training.mitigations.registry import registered
 from leakscope.training.train_settings import TrainSettings
 from leakscope.training.vocabulary import known_words

@@ -41,7 +41,7 @@ def make_app() -> App:
 
 def main() -> None:
     """Run a command; errors that a user can mend become one sentence and exit code 2."""
-    from leakscope.cli.progress import WorkInterruptedError
+    from leakscope.cli.progress_bars import WorkInterruptedError
     from leakscope.records.errors import LeakscopeError
 
     # OpenMP threads that wait by spinning make everything ten times slower when another process

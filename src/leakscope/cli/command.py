@@ -12,7 +12,7 @@ from typing import Annotated, Any, get_origin
 
 from cyclopts import Group, Parameter
 
-from leakscope.cli.progress import RESUMES, shown
+from leakscope.cli.progress_bars import RESUMES, shown
 from leakscope.commands.option_tables import named_options
 from leakscope.commands.options import Option
 from leakscope.engine.progress import Progress

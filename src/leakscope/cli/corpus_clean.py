@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from leakscope.cli.command import Argument, Asked, Command
 from leakscope.cli.corpus_info import part_of
 from leakscope.cli.printing import say
-from leakscope.cli.progress import STARTS_OVER
+from leakscope.cli.progress_bars import STARTS_OVER
 
 if TYPE_CHECKING:
     from leakscope.corpus.cleaning.clean_summary import CleanSummary, Removed

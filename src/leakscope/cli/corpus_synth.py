@@ -4,7 +4,7 @@ from pathlib import Path
 
 from leakscope.cli.command import Argument, Asked, Command
 from leakscope.cli.printing import say
-from leakscope.cli.progress import STARTS_OVER
+from leakscope.cli.progress_bars import STARTS_OVER
 
 
 def synth(asked: Asked) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from leakscope.cli.command import Argument, Asked, Command
 from leakscope.cli.printing import print_whole, say, say_json, tell
-from leakscope.cli.progress import STARTS_OVER
+from leakscope.cli.progress_bars import STARTS_OVER
 
 
 def harden(asked: Asked) -> None:
@@ -18,7 +18,7 @@ def harden(asked: Asked) -> None:
     """
     from leakscope.commands.harden import BLOCK_LIST
     from leakscope.commands.harden import harden as work
-    from leakscope.records.run import open_run
+    from leakscope.records.runs.run import open_run
     from leakscope.reporting.facts.guarantee import guarantee_of, stamp
     from leakscope.reporting.terminal.tables import hardening_table
 

@@ -10,7 +10,7 @@ from leakscope.commands.options import Option, Part, options_of
 from leakscope.models.word.architecture import Architecture, Preset
 
 _REPORT = (
-    Part("leakscope.records.report_settings:ReportSettings", "What to measure"),
+    Part("leakscope.records.runs.report_settings:ReportSettings", "What to measure"),
     Part("leakscope.auditing.public_settings:PublicSettings", "Public model"),
     Part("leakscope.auditing.running_settings:InterfaceSettings", "Hardening"),
     Part("leakscope.auditing.loading_settings:LoadingSettings", "Hugging Face models"),

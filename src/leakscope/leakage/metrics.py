@@ -10,9 +10,9 @@ from leakscope.leakage.scrutiny.findings import UniqueFindings
 from leakscope.leakage.sequences.counted import CountedSequences
 from leakscope.leakage.sequences.distinct import Sequences
 from leakscope.records.measured import Measured
-from leakscope.records.model_figures import ModelFigures
-from leakscope.records.report_settings import ReportSettings
-from leakscope.records.run import Metrics
+from leakscope.records.models.model_figures import ModelFigures
+from leakscope.records.runs.report_settings import ReportSettings
+from leakscope.records.runs.run import Metrics
 
 NO_PUBLIC = "no public model was given"
 NO_UNIQUE = "there are no unique sequences"

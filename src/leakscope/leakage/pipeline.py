@@ -32,9 +32,9 @@ from leakscope.models.interface import LanguageModel
 from leakscope.models.wrappers.hardened import HardenedModel
 from leakscope.records.artifacts import digest_of, digest_of_file, write_json
 from leakscope.records.measured import Measured
-from leakscope.records.model_figures import ModelFigures
-from leakscope.records.report_settings import ReportSettings
-from leakscope.records.run import Metrics
+from leakscope.records.models.model_figures import ModelFigures
+from leakscope.records.runs.report_settings import ReportSettings
+from leakscope.records.runs.run import Metrics
 
 
 @dataclass(frozen=True)

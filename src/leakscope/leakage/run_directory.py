@@ -8,9 +8,9 @@ from pathlib import Path
 from leakscope.corpus.store import Corpus
 from leakscope.leakage.subject import Subject
 from leakscope.records.artifacts import fresh_directory, private_directory, sweep
-from leakscope.records.public_model import PublicModelRecord
-from leakscope.records.report_settings import ReportSettings
-from leakscope.records.run import RunManifest, open_run
+from leakscope.records.models.public_model import PublicModelRecord
+from leakscope.records.runs.report_settings import ReportSettings
+from leakscope.records.runs.run import RunManifest, open_run
 
 PACKAGES = ("leakscope", "torch", "numpy", "numba", "pyarrow")
 

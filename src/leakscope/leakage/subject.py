@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from leakscope.models.interface import LanguageModel
-from leakscope.records.audited_model import AuditedModel
-from leakscope.records.model_figures import ModelFigures
+from leakscope.records.models.audited_model import AuditedModel
+from leakscope.records.models.model_figures import ModelFigures
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from leakscope.records.earlier_config import current_training
+from leakscope.records.models.earlier_config import current_training
 from leakscope.records.settings_changes import changes_between
 from leakscope.training.mitigations.registry import title_of
 

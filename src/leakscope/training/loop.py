@@ -10,9 +10,9 @@ from leakscope.engine.progress import Progress, silent
 from leakscope.models.word.model_directory import load_config, words_of
 from leakscope.records.artifacts import already, digest_of, digest_of_file, fresh_directory
 from leakscope.records.documents import IntArray
-from leakscope.records.earlier_config import digested_training
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.model import users_digest
+from leakscope.records.models.earlier_config import digested_training
+from leakscope.records.models.model_config import users_digest
 from leakscope.training.checkpoint import Checkpoint, find_checkpoint
 from leakscope.training.identity import Identity
 from leakscope.training.mitigations.registry import kept_files

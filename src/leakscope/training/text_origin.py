@@ -4,7 +4,7 @@ from pathlib import Path
 
 from leakscope.corpus.store import Corpus
 from leakscope.models.word.model_directory import load_config
-from leakscope.records.model import TextOrigin
+from leakscope.records.models.model_config import TextOrigin
 
 
 def comes_from(model: Path, corpus: Corpus) -> bool:

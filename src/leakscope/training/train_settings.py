@@ -8,9 +8,9 @@ from typing import Any, Literal
 from pydantic import TypeAdapter
 
 from leakscope.models.word.architecture import PRESETS, Architecture
-from leakscope.records.dp_record import without_seed
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.mitigation_settings import MitigationSettings
+from leakscope.records.models.dp_record import without_seed
+from leakscope.records.models.mitigation_settings import MitigationSettings
 from leakscope.training.mitigations.plain_settings import PLAIN
 from leakscope.training.mitigations.registry import settings_from
 

@@ -9,7 +9,7 @@ from leakscope.engine.progress import Progress
 from leakscope.models.evaluation import evaluate
 from leakscope.models.word.model_directory import save_model
 from leakscope.records.artifacts import private_directory
-from leakscope.records.model import ModelConfig
+from leakscope.records.models.model_config import ModelConfig
 from leakscope.training.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from leakscope.training.history import (
     TOP_K,

@@ -23,8 +23,8 @@ from leakscope.models.word.word_model import WordModel
 from leakscope.records.artifacts import digest_of
 from leakscope.records.documents import Documents, IntArray
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.mitigation_record import MitigationRecord
-from leakscope.records.model import ModelConfig, Without, users_digest
+from leakscope.records.models.mitigation_record import MitigationRecord
+from leakscope.records.models.model_config import ModelConfig, Without, users_digest
 from leakscope.training.mitigations.mitigation import Workbench
 from leakscope.training.steps.batches import TrainingText
 from leakscope.training.steps.plain_step import make_optimizer

@@ -12,7 +12,7 @@ from peft import LoraConfig, get_peft_model
 
 from leakscope.auditing.loading_settings import LoadingSettings
 from leakscope.auditing.probing.any_model import open_prober
-from leakscope.auditing.probing.tokens import TokenProber
+from leakscope.auditing.probing.token_prober import TokenProber
 from leakscope.cli.app import main
 from leakscope.commands.probe import probe
 from leakscope.models.subword.causal_model import causal_model

@@ -9,7 +9,7 @@ import pytest
 from leakscope.corpus.cleaning.clean_settings import CleanSettings
 from leakscope.corpus.personal_data.kinds import find_pii, scrub
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.report_settings import ReportSettings
+from leakscope.records.runs.report_settings import ReportSettings
 
 ANYWHERE = [
     "[[+65 9123 4567]] and [[+65 6123 4567]] 2024",

@@ -4,7 +4,7 @@ import pyarrow.parquet as pq
 
 from leakscope.leakage.hardening.actions import REPEATED, suggest
 from leakscope.leakage.pipeline import audit
-from leakscope.records.report_settings import ReportSettings
+from leakscope.records.runs.report_settings import ReportSettings
 from small_models import repeated_by, sharp_model
 from subjects import subject_of
 

@@ -6,8 +6,8 @@ from leakscope.leakage.hardening.hardened_points import harden_run
 from leakscope.leakage.pipeline import audit
 from leakscope.leakage.scrutiny.public_surprise import PublicModel
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.public_model import GivenModelRecord
-from leakscope.records.report_settings import ReportSettings
+from leakscope.records.models.public_model import GivenModelRecord
+from leakscope.records.runs.report_settings import ReportSettings
 from small_models import repeated_by, sharp_model
 from subjects import subject_of
 

@@ -6,7 +6,7 @@ import pytest
 
 from leakscope.leakage.pipeline import audit
 from leakscope.leakage.scrutiny.other_contexts import _changed
-from leakscope.records.report_settings import ReportSettings
+from leakscope.records.runs.report_settings import ReportSettings
 from small_models import SMALL, repeated_by, sharp_model
 from subjects import subject_of
 

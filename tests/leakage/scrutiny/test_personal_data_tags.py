@@ -4,7 +4,7 @@ import pyarrow.parquet as pq
 
 from leakscope.corpus.words import words
 from leakscope.leakage.pipeline import audit
-from leakscope.records.report_settings import ReportSettings
+from leakscope.records.runs.report_settings import ReportSettings
 from scripted import ScriptedModel
 from subjects import subject_of
 

@@ -14,8 +14,8 @@ from leakscope.leakage.pipeline import audit
 from leakscope.leakage.scrutiny.public_surprise import PublicModel, public_answers
 from leakscope.leakage.sequences.distinct import Members
 from leakscope.records.documents import Documents
-from leakscope.records.public_model import GivenModelRecord
-from leakscope.records.report_settings import ReportSettings
+from leakscope.records.models.public_model import GivenModelRecord
+from leakscope.records.runs.report_settings import ReportSettings
 from leakscope.reporting.pages.report_page import write_page
 from scripted import ScriptedModel
 from small_models import sharp_model

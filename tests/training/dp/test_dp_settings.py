@@ -10,8 +10,8 @@ import torch
 
 from leakscope.records.artifacts import read_json, write_json
 from leakscope.records.documents import Documents
-from leakscope.records.dp_record import PrivacyRecord
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.models.dp_record import PrivacyRecord
 from leakscope.training.dp.accounting.accountant import default_delta, epsilon
 from leakscope.training.dp.accounting.phases import Phase
 from leakscope.training.dp.caveats import INSECURE, VOCABULARY, caveats_of
@@ -141,7 +141,7 @@ def test_settings_and_sampling_do_not_wait_for_the_accountant():
         "import sys; import leakscope.training.loop, leakscope.training.dp.dp_settings, "
         "leakscope.training.dp.sampling, leakscope.training.dp.ledger, "
         "leakscope.training.dp.noise.noise_source, "
-        "leakscope.records.dp_record; sys.exit('dp_accounting' in sys.modules)"
+        "leakscope.records.models.dp_record; sys.exit('dp_accounting' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

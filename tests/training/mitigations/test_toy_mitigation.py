@@ -15,10 +15,11 @@ from safetensors.torch import load_file
 
 import toy_mitigation
 from leakscope.auditing.training_recipe import settings_of, was_trained_like
-from leakscope.commands.report import compare, report
+from leakscope.commands.compare import compare
+from leakscope.commands.report import report
 from leakscope.models.word.model_directory import load_config
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.mitigation_record import MitigationRecord
+from leakscope.records.models.mitigation_record import MitigationRecord
 from leakscope.reporting.comparison.compared_table import compare_rows
 from leakscope.training.loop import train
 from leakscope.training.mitigations.plain_settings import PLAIN

@@ -22,11 +22,11 @@ from leakscope.leakage.scrutiny.validation_answers import ValidationAnswers, sto
 from leakscope.leakage.sequences.distinct import run_perplexities
 from leakscope.leakage.sequences.documents_by_number import documents_holding
 from leakscope.models.wrappers.hardened import is_silent
-from leakscope.records.audited_model import EndpointRecord
 from leakscope.records.documents import BoolArray, FloatArray, IntArray, LongArray
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.models.audited_model import EndpointRecord
 from leakscope.records.ragged import offsets_of, places_of
-from leakscope.records.run import open_run
+from leakscope.records.runs.run import open_run
 from leakscope.records.unique import is_unique
 
 THRESHOLDS = (1.05, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 64.0)

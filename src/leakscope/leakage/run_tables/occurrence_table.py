@@ -11,8 +11,8 @@ from leakscope.leakage.run_tables.arrow_lists import lists, nullable
 from leakscope.leakage.scrutiny.public_surprise import PublicAnswers
 from leakscope.leakage.sequences.counted import CountedSequences
 from leakscope.records.artifacts import parquet_sink
-from leakscope.records.occurrence_columns import occurrences_schema
 from leakscope.records.ragged import offsets_of
+from leakscope.records.runs.occurrence_columns import occurrences_schema
 
 
 def write_occurrences(

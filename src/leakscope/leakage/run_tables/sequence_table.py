@@ -13,7 +13,7 @@ from leakscope.leakage.sequences.counted import CountedSequences
 from leakscope.leakage.sequences.distinct import Examples
 from leakscope.records.artifacts import parquet_sink
 from leakscope.records.documents import BoolArray, LongArray
-from leakscope.records.sequence_columns import sequences_schema
+from leakscope.records.runs.sequence_columns import sequences_schema
 
 ROWS = 50_000  # written at a time, which bounds the memory for spelled-out words
 

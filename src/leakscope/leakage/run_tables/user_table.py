@@ -11,7 +11,7 @@ from leakscope.leakage.scrutiny.findings import UniqueFindings
 from leakscope.leakage.sequences.counted import CountedSequences
 from leakscope.records.artifacts import write_parquet
 from leakscope.records.documents import BoolArray, IntArray, LongArray
-from leakscope.records.user_columns import users_schema
+from leakscope.records.runs.user_columns import users_schema
 
 _NEVER = np.iinfo(np.int32).max
 

@@ -31,9 +31,9 @@ from leakscope.leakage.sequences.distinct import Sequences, examples
 from leakscope.models.interface import LanguageModel
 from leakscope.records.documents import LongArray
 from leakscope.records.measured import Measured
-from leakscope.records.model_figures import ModelFigures
+from leakscope.records.models.model_figures import ModelFigures
 from leakscope.records.ragged import row_sums
-from leakscope.records.report_settings import ReportSettings
+from leakscope.records.runs.report_settings import ReportSettings
 
 OCCURRENCES = 100
 """Occurrences of a unique sequence whose contexts are tried, shortest first."""

@@ -6,8 +6,8 @@ from leakscope.leakage.scrutiny.validation_answers import ValidationAnswers
 from leakscope.models.evaluation import perplexity_of
 from leakscope.models.wrappers.hardened import is_silent
 from leakscope.records.measured import Measured
-from leakscope.records.model_figures import ModelFigures
-from leakscope.records.report_settings import ReportSettings
+from leakscope.records.models.model_figures import ModelFigures
+from leakscope.records.runs.report_settings import ReportSettings
 
 NO_VALIDATION = "the corpus has no validation documents"
 BEYOND = "the loss is beyond any number"

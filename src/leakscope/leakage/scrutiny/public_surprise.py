@@ -9,7 +9,7 @@ from leakscope.leakage.sequences.distinct import Members, Sequences, run_perplex
 from leakscope.leakage.sequences.documents_by_number import documents_holding
 from leakscope.models.interface import LanguageModel
 from leakscope.records.documents import Documents, FloatArray, IntArray, LongArray
-from leakscope.records.public_model import PublicModelRecord
+from leakscope.records.models.public_model import PublicModelRecord
 from leakscope.records.ragged import offsets_of, places_of
 
 

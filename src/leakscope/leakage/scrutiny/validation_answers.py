@@ -11,7 +11,7 @@ from leakscope.corpus.store import Corpus
 from leakscope.models.interface import LanguageModel
 from leakscope.records.artifacts import read_parquet, write_parquet
 from leakscope.records.documents import FloatArray, IntArray
-from leakscope.records.occurrence_columns import validation_schema
+from leakscope.records.runs.occurrence_columns import validation_schema
 
 PIECE_WORDS = 200_000
 

@@ -62,7 +62,6 @@ class TabModel:
     """A `LanguageModel` behind an endpoint in mode `text`; k is 1."""
 
     needs_text: ClassVar[bool] = True
-    probabilities: ClassVar[bool] = False
 
     client: Client
     spelling: Sequence[str] | None = None

@@ -26,7 +26,7 @@ from leakscope.records.artifacts import (
     write_text,
 )
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.model import SCHEMA_VERSION, Ancestor, ModelConfig, TextOrigin
+from leakscope.records.models.model_config import SCHEMA_VERSION, Ancestor, ModelConfig, TextOrigin
 
 
 def save_weights(path: Path, tensors: dict[str, torch.Tensor]) -> None:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from leakscope.records.audited_model import progress_of, training_of
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.run import Metrics, RunManifest, open_run
+from leakscope.records.models.audited_model import progress_of, training_of
+from leakscope.records.runs.run import Metrics, RunManifest, open_run
 from leakscope.reporting.facts import guarantees
 from leakscope.reporting.facts.guarantee import Guarantee, guarantee_of
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from leakscope.records.audited_model import mitigation_of
+from leakscope.records.models.audited_model import mitigation_of
 from leakscope.reporting.comparison.compared_runs import ComparedRun
 from leakscope.reporting.facts import guarantees, values
 from leakscope.reporting.facts.guarantee import UNKNOWN

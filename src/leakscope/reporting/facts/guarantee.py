@@ -7,9 +7,9 @@ label here says "epsilon" alone.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from leakscope.records.audited_model import mitigation_of
-from leakscope.records.dp_record import PrivacyRecord
-from leakscope.records.run import Metrics, RunManifest
+from leakscope.records.models.audited_model import mitigation_of
+from leakscope.records.models.dp_record import PrivacyRecord
+from leakscope.records.runs.run import Metrics, RunManifest
 from leakscope.reporting.facts import headline, values
 from leakscope.reporting.facts.headline import Fact
 

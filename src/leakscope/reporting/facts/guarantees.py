@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from leakscope.records.dp_record import PrivacyRecord
+from leakscope.records.models.dp_record import PrivacyRecord
 from leakscope.reporting.facts import values
 from leakscope.reporting.facts.guarantee import INSECURE, Guarantee, steps
 

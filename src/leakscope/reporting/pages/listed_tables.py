@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from leakscope.records import sequence_columns, user_columns
 from leakscope.records.columns import Column, Display, Place
+from leakscope.records.runs import sequence_columns, user_columns
 from leakscope.reporting.rows import cells
 from leakscope.reporting.rows.listing import (
     SequenceRow,

@@ -8,11 +8,11 @@ import numpy as np
 from markupsafe import Markup
 
 from leakscope.records.artifacts import write_text
-from leakscope.records.audited_model import progress_of, shape_of, training_of
-from leakscope.records.dp_record import without_seed
-from leakscope.records.model import ModelConfig
-from leakscope.records.public_model import CrossFittedModelRecord
-from leakscope.records.run import Metrics, RunManifest, open_run
+from leakscope.records.models.audited_model import progress_of, shape_of, training_of
+from leakscope.records.models.dp_record import without_seed
+from leakscope.records.models.model_config import ModelConfig
+from leakscope.records.models.public_model import CrossFittedModelRecord
+from leakscope.records.runs.run import Metrics, RunManifest, open_run
 from leakscope.records.unique import HELD_BY
 from leakscope.reporting.facts import guarantee, headline, values
 from leakscope.reporting.pages.document import embedded, render

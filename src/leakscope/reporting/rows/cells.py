@@ -15,11 +15,12 @@ NUMBERS = ("count", "number", "bound", "shortest")
 
 
 def columns_for(rows: Sequence[Row], columns: Sequence[Column], place: Place) -> list[Shown]:
-    """The columns to show in a place; optional ones only where some row has a value."""
+    """The columns to show in a place; optional ones only where some row has something to show."""
+    write = text_or_bound if place == "terminal" else text
     return [
         (column, how)
         for column, how in shown_in(columns, place)
-        if not how.optional or any(row.get(column.name) is not None for row in rows)
+        if not how.optional or any(write(row, column, how) != values.ABSENT for row in rows)
     ]
 
 

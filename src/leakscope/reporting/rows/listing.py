@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from leakscope.records import sequence_columns, user_columns
 from leakscope.records.artifacts import damaged, open_parquet
 from leakscope.records.columns import Column
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.runs import sequence_columns, user_columns
 from leakscope.records.unique import is_unique
 
 BATCH = 4096  # rows decoded at a time

@@ -9,8 +9,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from leakscope.records import sequence_columns
-from leakscope.records.run import Metrics, RunManifest, open_run
+from leakscope.records.runs import sequence_columns
+from leakscope.records.runs.run import Metrics, RunManifest, open_run
 from leakscope.reporting.comparison.compared_table import cell, columns_of, missing
 from leakscope.reporting.facts import guarantee, guarantees, headline, values
 from leakscope.reporting.pages import harden_page as hardening

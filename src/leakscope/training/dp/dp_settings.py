@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from leakscope.records.dp_record import PrivacyRecord
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.mitigation_settings import MitigationSettings
+from leakscope.records.models.dp_record import PrivacyRecord
+from leakscope.records.models.mitigation_settings import MitigationSettings
 from leakscope.training.dp.clipping.methods import METHODS, Method
 from leakscope.training.dp.privacy_units import Unit
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from leakscope.records.dp_record import GaussianValue, PrivacyRecord, SpentSteps
+from leakscope.records.models.dp_record import GaussianValue, PrivacyRecord, SpentSteps
 from leakscope.training.dp.accounting.accountant import (
     accountant_name,
     check_delta,

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from leakscope.records.dp_record import PrivacyRecord
+from leakscope.records.models.dp_record import PrivacyRecord
 from leakscope.training.dp.caveats import caveats_of
 from leakscope.training.dp.clipping.clipper import Clipper, clear
 from leakscope.training.dp.dp_settings import PrivacySettings

@@ -10,7 +10,7 @@ import torch
 
 from leakscope.models.word.networks import Network
 from leakscope.records.documents import Documents
-from leakscope.records.mitigation_record import MitigationRecord
+from leakscope.records.models.mitigation_record import MitigationRecord
 from leakscope.training.steps.batches import TrainingText
 
 

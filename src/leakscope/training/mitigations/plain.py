@@ -4,7 +4,7 @@ import numpy as np
 
 from leakscope.records.documents import LongArray
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.mitigation_record import PlainRecord
+from leakscope.records.models.mitigation_record import PlainRecord
 from leakscope.training.mitigations.mitigation import Mitigation, Taken, Workbench
 from leakscope.training.mitigations.plain_settings import PlainSettings
 from leakscope.training.steps.batches import epoch_order

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from leakscope.records.mitigation_settings import MitigationSettings
+from leakscope.records.models.mitigation_settings import MitigationSettings
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
-from leakscope.records.dp_record import PrivacyRecord
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.mitigation_record import MitigationRecord, PlainRecord
-from leakscope.records.mitigation_settings import MitigationSettings
+from leakscope.records.models.dp_record import PrivacyRecord
+from leakscope.records.models.mitigation_record import MitigationRecord, PlainRecord
+from leakscope.records.models.mitigation_settings import MitigationSettings
 from leakscope.training.dp.dp_settings import PrivacySettings
 from leakscope.training.dp.ledger import NAME as LEDGER
 from leakscope.training.mitigations.plain_settings import PLAIN, PlainSettings

@@ -8,10 +8,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leakscope.training.dp.clipping import grams
-from leakscope.training.dp.clipping.gradient_parts import Products, squared_norms
-from leakscope.training.dp.clipping.grams import Gram, norms_by_grams
-from leakscope.training.dp.clipping.row_layout import SLACK, Layout
+from leakscope.training.dp.clipping.norms import grams
+from leakscope.training.dp.clipping.norms.gradient_parts import Products, squared_norms
+from leakscope.training.dp.clipping.norms.grams import Gram, norms_by_grams
+from leakscope.training.dp.clipping.norms.row_layout import SLACK, Layout
 
 
 def own_gradients(inputs, errors, lengths):

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import tiny_causal
-from leakscope.records.dp_record import PrivacyRecord
+from leakscope.records.models.dp_record import PrivacyRecord
 from leakscope.training.dp.accounting.accountant import epsilon
 
 PAGE = Path(__file__).parents[4] / "docs" / "privacy.md"

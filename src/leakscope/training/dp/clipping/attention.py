@@ -13,7 +13,7 @@ from torch import Tensor
 
 from leakscope.records.documents import LongArray
 from leakscope.records.ragged import offsets_of
-from leakscope.training.dp.clipping.kernels import attend, attend_back
+from leakscope.training.dp.clipping.norms.kernels import attend, attend_back
 from leakscope.training.steps.threads import in_threads
 
 PIECES = 4

@@ -14,11 +14,11 @@ from torch import Tensor
 from leakscope.models.word.networks import Network, Recurrent, Transformer
 from leakscope.records.errors import LeakscopeError
 from leakscope.training.dp.clipping.clip_factors import Weighting, factors_of, shares_of
-from leakscope.training.dp.clipping.gradient_parts import GradientPart, squared_norms
-from leakscope.training.dp.clipping.grams import prefers_gradient
+from leakscope.training.dp.clipping.norms.gradient_parts import GradientPart, squared_norms
+from leakscope.training.dp.clipping.norms.grams import prefers_gradient
+from leakscope.training.dp.clipping.norms.row_layout import Layout
 from leakscope.training.dp.clipping.output_layer import ROWS, Output, Workspace
 from leakscope.training.dp.clipping.recurrent import RecurrentBody
-from leakscope.training.dp.clipping.row_layout import Layout
 from leakscope.training.dp.clipping.text_by_user import UserText
 from leakscope.training.dp.clipping.transformer import TransformerBody
 

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from leakscope.models.word.networks import Network
 from leakscope.training.dp.clipping.clip_factors import Weighting, factors_of, shares_of
-from leakscope.training.dp.clipping.gradient_parts import Lookup, gradient_of, squared_norm
-from leakscope.training.dp.clipping.row_layout import Layout
+from leakscope.training.dp.clipping.norms.gradient_parts import Lookup, gradient_of, squared_norm
+from leakscope.training.dp.clipping.norms.row_layout import Layout
 from leakscope.training.dp.clipping.text_by_user import UserText
 from leakscope.training.steps.batches import Batch
 from leakscope.training.steps.loss import training_loss

@@ -20,15 +20,15 @@ from leakscope.training.dp.clipping.clip_factors import (
     factors_of,
 )
 from leakscope.training.dp.clipping.clipper import MEMORY, Clipped, clear
-from leakscope.training.dp.clipping.gradient_parts import (
+from leakscope.training.dp.clipping.methods import Method
+from leakscope.training.dp.clipping.norms.gradient_parts import (
     WeightPart,
     gradient_of,
     squared_norm,
     squared_norms,
 )
-from leakscope.training.dp.clipping.methods import Method
+from leakscope.training.dp.clipping.norms.row_layout import Layout
 from leakscope.training.dp.clipping.recording import UnknownLayerError, recorded, trained_layers
-from leakscope.training.dp.clipping.row_layout import Layout
 
 LossOf = Callable[[nn.Module, Any], Tensor]
 """From a network and rows of a batch to the loss of each row, [n]. A row's loss must not depend

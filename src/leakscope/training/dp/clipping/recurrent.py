@@ -12,8 +12,8 @@ from torch import Tensor, nn
 
 from leakscope.models.word.networks import Recurrent
 from leakscope.records.ragged import within_rows
-from leakscope.training.dp.clipping.gradient_parts import GradientPart, Lookup, Products
-from leakscope.training.dp.clipping.row_layout import Layout
+from leakscope.training.dp.clipping.norms.gradient_parts import GradientPart, Lookup, Products
+from leakscope.training.dp.clipping.norms.row_layout import Layout
 from leakscope.training.dp.clipping.text_by_user import UserText
 
 Grown = tuple[Tensor, Tensor, Sequence[Tensor], Sequence[Tensor]]

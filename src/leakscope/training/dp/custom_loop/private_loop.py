@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from leakscope.records.dp_record import PrivacyRecord
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.models.dp_record import PrivacyRecord
 from leakscope.training.dp.accounting.accountant import spent
 from leakscope.training.dp.accounting.phases import Phase
 from leakscope.training.dp.caveats import CUSTOM_LOOP, caveats_of

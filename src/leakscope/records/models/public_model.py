@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from leakscope.records.audited_model import HubOrigin
+from leakscope.records.models.audited_model import HubOrigin
 from leakscope.records.sparse_record import SparseRecord
 
 

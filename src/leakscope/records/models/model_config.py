@@ -14,9 +14,9 @@ from pydantic import (
 
 from leakscope.records.artifacts import digest_of
 from leakscope.records.documents import IntArray
-from leakscope.records.dp_record import PrivacyRecord
-from leakscope.records.earlier_config import current_config
-from leakscope.records.mitigation_record import MitigationRecord, PlainRecord
+from leakscope.records.models.dp_record import PrivacyRecord
+from leakscope.records.models.earlier_config import current_config
+from leakscope.records.models.mitigation_record import MitigationRecord, PlainRecord
 
 SCHEMA_VERSION = 2
 """1 had `privacy` in place of `mitigation`; such configs are read as what they are today."""

@@ -6,10 +6,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from leakscope.records.artifacts import read_json
-from leakscope.records.audited_model import AuditedModel
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.public_model import PublicModelRecord
-from leakscope.records.report_settings import ReportSettings
+from leakscope.records.models.audited_model import AuditedModel
+from leakscope.records.models.public_model import PublicModelRecord
+from leakscope.records.runs.report_settings import ReportSettings
 
 SCHEMA_VERSION = 1
 

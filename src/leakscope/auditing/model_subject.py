@@ -22,9 +22,9 @@ from leakscope.models.word.word_model import WordModel
 from leakscope.models.wrappers.blocked import BlockedModel
 from leakscope.records.artifacts import digest_of, digest_of_file
 from leakscope.records.block_list import BlockList
-from leakscope.records.dp_record import without_seed
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.model_figures import ModelFigures
+from leakscope.records.models.dp_record import without_seed
+from leakscope.records.models.model_figures import ModelFigures
 
 
 def subject_of(

@@ -4,8 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Tag
 
-from leakscope.records.mitigation_record import MitigationRecord
-from leakscope.records.model import ModelConfig
+from leakscope.records.models.mitigation_record import MitigationRecord
+from leakscope.records.models.model_config import ModelConfig
 from leakscope.records.sparse_record import SparseRecord
 
 

@@ -20,8 +20,8 @@ from torch import Tensor
 
 from leakscope.records.documents import LongArray
 from leakscope.records.ragged import offsets_of
-from leakscope.training.dp.clipping.kernels import KINDS, TILE, sum_products
-from leakscope.training.dp.clipping.row_layout import Band, EqualLengths, Layout
+from leakscope.training.dp.clipping.norms.kernels import KINDS, TILE, sum_products
+from leakscope.training.dp.clipping.norms.row_layout import Band, EqualLengths, Layout
 from leakscope.training.steps.threads import in_threads, in_turn
 
 SWEEPS = 60

@@ -7,9 +7,14 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from leakscope.training.dp.clipping.gradient_parts import Lookup, Products, WeightPart, gradient_of
-from leakscope.training.dp.clipping.grams import upwards, wide
-from leakscope.training.dp.clipping.row_layout import EqualLengths, Layout
+from leakscope.training.dp.clipping.norms.gradient_parts import (
+    Lookup,
+    Products,
+    WeightPart,
+    gradient_of,
+)
+from leakscope.training.dp.clipping.norms.grams import upwards, wide
+from leakscope.training.dp.clipping.norms.row_layout import EqualLengths, Layout
 
 Use = tuple[Tensor, Tensor, Layout]
 """A linear use: inputs [m, a], errors [m, b]; a lookup: tokens [m], errors [m, a]. Each with its

@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from leakscope.records.earlier_config import current_training
-from leakscope.records.mitigation_record import MitigationRecord
+from leakscope.records.models.earlier_config import current_training
+from leakscope.records.models.mitigation_record import MitigationRecord
 
 
 class SpentSteps(BaseModel):

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag
 
-from leakscope.training.dp.clipping.grams import Gram, few_words, norms_by_grams
-from leakscope.training.dp.clipping.row_layout import Layout
+from leakscope.training.dp.clipping.norms.grams import Gram, few_words, norms_by_grams
+from leakscope.training.dp.clipping.norms.row_layout import Layout
 
 
 class GradientPart(Protocol):
