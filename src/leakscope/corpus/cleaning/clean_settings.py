@@ -27,7 +27,7 @@ class CleanSettings:
     """Compare near duplicates by this many words in a row."""
     min_words: int = 8
     """Keep repeated sentences that have fewer words than this."""
-    scrub: tuple[Kind | Literal["all"], ...] = ()
+    scrub: tuple[Literal[Kind, "all"], ...] = ()
     """Replace personal data of this kind by a placeholder, or of all kinds. May be repeated."""
     phone_region: str | None = None
     """Find more of this country's phone numbers; a two-letter code such as SG."""

@@ -66,7 +66,7 @@ class PrivacyRecord(MitigationRecord):
     gaussian: GaussianValue | None = None
     """For comparison with the literature only."""
     insecure_seed: bool
-    """Whether noise and draws came from a seed: then the guarantee is void for who may know it."""
+    """Whether noise and draws came from a seed: anyone who knows the seed voids the guarantee."""
     caveats: list[str]
     """What the guarantee does not cover, a sentence each."""
 
