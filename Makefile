@@ -41,7 +41,7 @@ test-presidio: setup
 
 # A real model: LEAKSCOPE_STORIES260K names a directory of stories260K in Hugging Face format.
 test-stories: setup
-	$(BIN)/pytest -m stories tests/commands/test_stories.py
+	$(BIN)/pytest -m stories tests/auditing/test_stories.py
 
 # Ratios measured in one run, with their bars; benchmarks/results/bench.json has them too.
 bench: setup
