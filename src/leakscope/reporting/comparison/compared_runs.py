@@ -68,7 +68,7 @@ def differences(runs: Sequence[ComparedRun]) -> list[str]:
     """What makes the runs' numbers not comparable, a sentence each."""
     problems = []
     if len({run.manifest.corpus_digest for run in runs}) > 1:
-        problems.append("The runs are over different corpora, so their counts do not compare.")
+        problems.append("The runs are over different corpora, so their counts cannot be compared.")
     if len({run.metrics.top_k for run in runs}) > 1:
         problems.append("The runs use different top-k, so their attackers do not see the same.")
     return problems
@@ -80,8 +80,8 @@ def cautions(runs: Sequence[ComparedRun]) -> list[str]:
     problems = []
     if len(judges) > 1:
         problems.append(
-            "The runs were judged by different public models, so their leakage epsilons do not "
-            "compare; give all of them one --public."
+            "The runs were judged by different public models, so their leakage epsilons cannot "
+            "be compared; give all of them one --public."
         )
     problems += guarantees.cautions([(run.label, run.guarantee) for run in runs])
     for run in runs:
