@@ -46,8 +46,8 @@ def cautions(labelled: Sequence[tuple[str, Guarantee]]) -> list[str]:
     bounded = [g.record for _, g in labelled if g.record is not None and g.epsilon is not None]
     if len({record.unit for record in bounded}) > 1:
         problems.append(
-            "The DP epsilons are for different units, user and document, so they cannot be compared; "
-            "train all models with one --unit."
+            "The DP epsilons are for different units, user and document, so they cannot be "
+            "compared; train all models with one --unit."
         )
     elif len({record.delta for record in bounded}) > 1:
         problems.append(
