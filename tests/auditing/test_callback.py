@@ -15,7 +15,7 @@ from leakscope.corpus.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.runs.report_settings import ReportSettings
-from leakscope.records.runs.run import open_run
+from leakscope.records.runs.run_manifest import open_run
 from tiny_causal import fluent, network, tokenizer
 
 TEXTS = [

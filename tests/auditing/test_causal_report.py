@@ -20,7 +20,7 @@ from leakscope.models.subword.loading import load_causal
 from leakscope.models.word.architecture import Architecture
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.runs.report_settings import ReportSettings
-from leakscope.records.runs.run import open_run
+from leakscope.records.runs.run_manifest import open_run
 from leakscope.training.train_settings import TrainSettings
 from tiny_causal import documents, fluent, network, spoken, tokenizer
 

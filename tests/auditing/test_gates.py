@@ -3,7 +3,7 @@ import pytest
 from leakscope.auditing.gates import Gate
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.dp_record import PrivacyRecord
-from leakscope.records.runs.run import Metrics
+from leakscope.records.runs.run_metrics import Metrics
 from leakscope.reporting.facts.guarantee import Guarantee
 
 METRICS = Metrics.model_construct(unique_sequences=3, reasons={})

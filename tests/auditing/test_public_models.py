@@ -29,7 +29,7 @@ from leakscope.records.documents import Documents
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.model_config import users_digest
 from leakscope.records.runs.report_settings import ReportSettings
-from leakscope.records.runs.run import open_run
+from leakscope.records.runs.run_manifest import open_run
 from leakscope.training import loop, training_setup
 from leakscope.training.train_settings import TrainSettings
 from small_models import repeated_by, sharp_model

@@ -18,7 +18,7 @@ from leakscope.corpus.readers.rows import Row
 from leakscope.models.word.architecture import Architecture
 from leakscope.models.word.model_directory import load_config, load_model
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.runs.run import open_run
+from leakscope.records.runs.run_manifest import open_run
 from leakscope.training.dp.dp_settings import PrivacySettings
 from leakscope.training.train_settings import TrainSettings
 

@@ -8,7 +8,7 @@ from leakscope.records.measured import Measured
 from leakscope.records.models.model_figures import ModelFigures
 from leakscope.records.models.public_model import GivenModelRecord
 from leakscope.records.runs.report_settings import ReportSettings
-from leakscope.records.runs.run import Metrics
+from leakscope.records.runs.run_metrics import Metrics
 from scripted import ScriptedModel
 from subjects import subject_of
 

@@ -20,7 +20,7 @@ from leakscope.records.models.earlier_config import (
 )
 from leakscope.records.models.mitigation_record import MitigationRecord, PlainRecord
 from leakscope.records.models.model_config import ModelConfig
-from leakscope.records.runs.run import open_run
+from leakscope.records.runs.run_manifest import open_run
 from leakscope.reporting.facts.guarantee import guarantee_of
 from leakscope.training.checkpoint import find_checkpoint
 from leakscope.training.dp.dp_settings import PrivacySettings

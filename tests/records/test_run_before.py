@@ -17,7 +17,7 @@ from leakscope.records.models.audited_model import (
 )
 from leakscope.records.models.model_config import ModelConfig
 from leakscope.records.models.public_model import CrossFittedModelRecord, RetrainedModelRecord
-from leakscope.records.runs.run import RunManifest, open_run
+from leakscope.records.runs.run_manifest import RunManifest, open_run
 from report_runs import ENDPOINT
 
 BEFORE = Path(__file__).parent / "before"

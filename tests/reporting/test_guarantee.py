@@ -8,7 +8,7 @@ from test_page import ATTACK, Cards
 from test_terminal import line, shown
 
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.runs.run import open_run
+from leakscope.records.runs.run_manifest import open_run
 from leakscope.reporting.facts.guarantee import guarantee_of
 from leakscope.reporting.facts.values import bound, thousands
 from leakscope.reporting.pages.harden_page import write_hardening

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.runs.run import open_run
+from leakscope.records.runs.run_manifest import open_run
 from leakscope.records.runs.sequence_columns import sequences_schema
 from leakscope.reporting.pages import listed_tables
 from leakscope.reporting.pages.document import embedded

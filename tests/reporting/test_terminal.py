@@ -3,7 +3,7 @@ import re
 import pytest
 from rich.console import Console
 
-from leakscope.records.runs.run import open_run
+from leakscope.records.runs.run_manifest import open_run
 from leakscope.reporting.comparison.compared_runs import load_runs
 from leakscope.reporting.comparison.compared_table import compare_rows
 from leakscope.reporting.facts.values import share

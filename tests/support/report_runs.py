@@ -8,7 +8,8 @@ import pyarrow as pa
 import pytest
 
 from leakscope.records.artifacts import private_directory, write_json, write_parquet
-from leakscope.records.runs.run import Metrics, RunManifest
+from leakscope.records.runs.run_manifest import RunManifest
+from leakscope.records.runs.run_metrics import Metrics
 from leakscope.records.runs.sequence_columns import sequences_schema
 from leakscope.records.runs.user_columns import users_schema
 

@@ -15,7 +15,7 @@ from leakscope.records.block_list import BlockList
 from leakscope.records.block_list_file import SALT_BYTES
 from leakscope.records.documents import LongArray
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.runs.run import open_run
+from leakscope.records.runs.run_manifest import open_run
 from leakscope.records.unique import is_unique
 
 RATE = 0.001

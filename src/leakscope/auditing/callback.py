@@ -29,7 +29,7 @@ from leakscope.records.models.audited_model import (
     TrainingProgress,
 )
 from leakscope.records.runs.report_settings import ReportSettings
-from leakscope.records.runs.run import Metrics
+from leakscope.records.runs.run_metrics import Metrics
 from leakscope.reporting.comparison.compare_page import write_comparison
 from leakscope.reporting.comparison.compared_runs import load_runs
 from leakscope.reporting.pages.report_page import write_page

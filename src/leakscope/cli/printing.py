@@ -44,7 +44,7 @@ def print_run(out: Path) -> None:
     """A report on the terminal, and where its page is."""
     from rich.console import Console
 
-    from leakscope.records.runs.run import open_run
+    from leakscope.records.runs.run_manifest import open_run
     from leakscope.reporting.terminal.tables import run_table, sequences_table
 
     Console().print(run_table(*open_run(out)))
@@ -56,7 +56,7 @@ def warn_of(out: Path) -> None:
     """What is wrong with the public model or with the noise of a private training, on standard
     error.
     """
-    from leakscope.records.runs.run import open_run
+    from leakscope.records.runs.run_manifest import open_run
     from leakscope.reporting.facts.guarantee import guarantee_of, stamp
 
     manifest = open_run(out)[0]

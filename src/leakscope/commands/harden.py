@@ -13,7 +13,7 @@ from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
 from leakscope.leakage.hardening.hardened_points import HardenedPoint, harden_run
 from leakscope.records.artifacts import fresh_directory, write_json
-from leakscope.records.runs.run import open_run
+from leakscope.records.runs.run_manifest import open_run
 from leakscope.reporting.pages.harden_page import write_hardening
 
 BLOCK_LIST = "blocklist.bloom"

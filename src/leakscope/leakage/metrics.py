@@ -12,7 +12,7 @@ from leakscope.leakage.sequences.distinct import Sequences
 from leakscope.records.measured import Measured
 from leakscope.records.models.model_figures import ModelFigures
 from leakscope.records.runs.report_settings import ReportSettings
-from leakscope.records.runs.run import Metrics
+from leakscope.records.runs.run_metrics import Metrics
 
 NO_PUBLIC = "no public model was given"
 NO_UNIQUE = "there are no unique sequences"

@@ -34,7 +34,7 @@ from leakscope.records.artifacts import digest_of, digest_of_file, write_json
 from leakscope.records.measured import Measured
 from leakscope.records.models.model_figures import ModelFigures
 from leakscope.records.runs.report_settings import ReportSettings
-from leakscope.records.runs.run import Metrics
+from leakscope.records.runs.run_metrics import Metrics
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from leakscope.leakage.subject import Subject
 from leakscope.records.artifacts import fresh_directory, private_directory, sweep
 from leakscope.records.models.public_model import PublicModelRecord
 from leakscope.records.runs.report_settings import ReportSettings
-from leakscope.records.runs.run import RunManifest, open_run
+from leakscope.records.runs.run_manifest import RunManifest, open_run
 
 PACKAGES = ("leakscope", "torch", "numpy", "numba", "pyarrow")
 

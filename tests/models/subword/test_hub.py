@@ -12,7 +12,7 @@ from leakscope.corpus.build_settings import BuildSettings
 from leakscope.corpus.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.models.subword.hub import find_model, is_hub_name, origin_of
-from leakscope.records.runs.run import open_run
+from leakscope.records.runs.run_manifest import open_run
 from tiny_causal import fluent, network, spoken, tokenizer
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

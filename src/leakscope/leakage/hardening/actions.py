@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from leakscope.leakage.hardening.stored_run import stored_unique
 from leakscope.records.artifacts import read_parquet
-from leakscope.records.runs.run import open_run
+from leakscope.records.runs.run_manifest import open_run
 from leakscope.records.unique import is_unique
 
 REPEATED = 3

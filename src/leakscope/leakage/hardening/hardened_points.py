@@ -26,7 +26,7 @@ from leakscope.records.documents import BoolArray, FloatArray, IntArray, LongArr
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.audited_model import EndpointRecord
 from leakscope.records.ragged import offsets_of, places_of
-from leakscope.records.runs.run import open_run
+from leakscope.records.runs.run_manifest import open_run
 from leakscope.records.unique import is_unique
 
 THRESHOLDS = (1.05, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 64.0)

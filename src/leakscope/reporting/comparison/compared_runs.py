@@ -6,7 +6,8 @@ from pathlib import Path
 
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.audited_model import progress_of, training_of
-from leakscope.records.runs.run import Metrics, RunManifest, open_run
+from leakscope.records.runs.run_manifest import RunManifest, open_run
+from leakscope.records.runs.run_metrics import Metrics
 from leakscope.reporting.facts import guarantees
 from leakscope.reporting.facts.guarantee import Guarantee, guarantee_of
 

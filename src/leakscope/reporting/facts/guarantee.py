@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from leakscope.records.models.audited_model import mitigation_of
 from leakscope.records.models.dp_record import PrivacyRecord
-from leakscope.records.runs.run import Metrics, RunManifest
+from leakscope.records.runs.run_manifest import RunManifest
+from leakscope.records.runs.run_metrics import Metrics
 from leakscope.reporting.facts import headline, values
 from leakscope.reporting.facts.headline import Fact
 

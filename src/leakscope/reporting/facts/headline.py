@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from leakscope.records.runs.run import Metrics
+from leakscope.records.runs.run_metrics import Metrics
 from leakscope.records.unique import HELD_BY
 from leakscope.reporting.facts import values
 

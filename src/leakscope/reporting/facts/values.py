@@ -5,7 +5,7 @@ import unicodedata
 from decimal import ROUND_CEILING, Context, Decimal
 
 from leakscope.records.measured import Measured
-from leakscope.records.runs.run import Metrics
+from leakscope.records.runs.run_metrics import Metrics
 
 ABSENT = "–"
 UNEXPLAINED = "not measured"

@@ -7,7 +7,7 @@ from typing import Any
 from markupsafe import Markup
 
 from leakscope.records.artifacts import write_text
-from leakscope.records.runs.run import open_run
+from leakscope.records.runs.run_manifest import open_run
 from leakscope.reporting.facts import values
 from leakscope.reporting.facts.guarantee import guarantee_of, stamp
 from leakscope.reporting.pages.document import render

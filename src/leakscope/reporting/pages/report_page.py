@@ -12,7 +12,8 @@ from leakscope.records.models.audited_model import progress_of, shape_of, traini
 from leakscope.records.models.dp_record import without_seed
 from leakscope.records.models.model_config import ModelConfig
 from leakscope.records.models.public_model import CrossFittedModelRecord
-from leakscope.records.runs.run import Metrics, RunManifest, open_run
+from leakscope.records.runs.run_manifest import RunManifest, open_run
+from leakscope.records.runs.run_metrics import Metrics
 from leakscope.records.unique import HELD_BY
 from leakscope.reporting.facts import guarantee, headline, values
 from leakscope.reporting.pages.document import embedded, render

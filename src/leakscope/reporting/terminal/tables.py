@@ -10,7 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from leakscope.records.runs import sequence_columns
-from leakscope.records.runs.run import Metrics, RunManifest, open_run
+from leakscope.records.runs.run_manifest import RunManifest, open_run
+from leakscope.records.runs.run_metrics import Metrics
 from leakscope.reporting.comparison.compared_table import cell, columns_of, missing
 from leakscope.reporting.facts import guarantee, guarantees, headline, values
 from leakscope.reporting.pages import harden_page as hardening
