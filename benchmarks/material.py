@@ -6,7 +6,7 @@ from pathlib import Path
 from leakscope.commands.corpus_build import build
 from leakscope.commands.corpus_synth import synth
 from leakscope.commands.train import train
-from leakscope.corpus.builder import BuildSettings
+from leakscope.corpus.build_settings import BuildSettings
 from leakscope.corpus.store import Corpus
 from leakscope.corpus.synthetic.synth_settings import SynthSettings
 from leakscope.models.word.model_directory import load_model

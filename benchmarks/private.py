@@ -11,12 +11,12 @@ from benchmarks.lines import Line, interleaved
 from benchmarks.persample import opacus_step
 from leakscope.models.word.architecture import PRESETS
 from leakscope.models.word.networks import Network, make_network
-from leakscope.training.dp.clipping import Clipper
+from leakscope.training.dp.clipping.clipper import Clipper
 from leakscope.training.dp.dp_settings import PrivacySettings
 from leakscope.training.dp.ledger import open_ledger
 from leakscope.training.dp.noise.noise_source import noise_source
-from leakscope.training.dp.plan import plan_of
-from leakscope.training.dp.release import release
+from leakscope.training.dp.noisy_gradient import release
+from leakscope.training.dp.privacy_plan import plan_of
 from leakscope.training.steps.batches import Batch, TrainingText
 from leakscope.training.steps.plain_step import take_step
 

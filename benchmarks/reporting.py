@@ -10,15 +10,19 @@ import numpy as np
 
 from benchmarks import material
 from benchmarks.lines import Line, seconds
-from leakscope.leakage.pipeline import Subject, audit
-from leakscope.leakage.scrutiny.public_surprise import surprise
+from leakscope.leakage.pipeline import Resources, audit
+from leakscope.leakage.scrutiny.public_surprise import public_answers
 from leakscope.leakage.sequences.distinct import Members
+from leakscope.leakage.subject import Subject
 from leakscope.models.word.model_directory import load_model
 from leakscope.models.word.word_model import WordModel
 from leakscope.records.artifacts import read_parquet
 from leakscope.records.documents import Documents, Scores
-from leakscope.records.report_settings import ReportSettings
+from leakscope.records.models.audited_model import CallersNetworkRecord, NetworkShape
+from leakscope.records.runs.report_settings import ReportSettings
 from leakscope.reporting.pages.report_page import write_page
+
+RECORD = CallersNetworkRecord(architecture=NetworkShape(kind="lstm"))
 
 
 @dataclass
@@ -42,7 +46,7 @@ def lines(words: int = 10_000_000, learned_on: int = 300_000) -> list[Line]:
     on = material.corpus(words)
     plain = material.model("lstm-2x128", material.corpus(learned_on)).reading(on.lexicon)
     timed = Timed(plain)
-    subject = Subject("bench", "bench", {}, lambda: timed, {})
+    subject = Subject("bench", "bench", RECORD, lambda: timed)
     found = []
     for reveal in (False, True):
         timed.spent.clear()
@@ -65,7 +69,7 @@ def public_lines(words: int = 1_000_000, learned_on: int = 300_000) -> list[Line
     on, small = material.corpus(words), material.corpus(learned_on)
     audited = material.model("lstm-2x128", small).reading(on.lexicon)
     public = material.model_path("gru-160-512", small)
-    subject = Subject("bench", "bench", {}, lambda: audited, {})
+    subject = Subject("bench", "bench", RECORD, lambda: audited)
     folder = Path(tempfile.mkdtemp(prefix="leakscope-bench-"))
     try:
         whole = seconds(lambda: _report(subject, on, folder / "run", False))
@@ -86,7 +90,7 @@ def public_lines(words: int = 1_000_000, learned_on: int = 300_000) -> list[Line
 
     def judge() -> None:
         model = load_model(public).reading(on.lexicon)
-        surprise(model, on.documents(), members, chosen)
+        public_answers(model, on.documents(), members, chosen)
 
     more = seconds(judge)
     detail = f"{more:.1f} s beside {whole:.1f} s, {len(chosen):,} sequences, public model a GRU"
@@ -94,5 +98,5 @@ def public_lines(words: int = 1_000_000, learned_on: int = 300_000) -> list[Line
 
 
 def _report(subject: Subject, on, out: Path, reveal: bool) -> None:
-    audit(subject, on, out, ReportSettings(reveal=reveal), threads=2)
+    audit(subject, on, out, ReportSettings(reveal=reveal), resources=Resources(threads=2))
     write_page(out)

@@ -25,7 +25,7 @@ from leakscope.corpus.synthetic.people import GIVEN
 from leakscope.corpus.synthetic.synth_settings import SynthSettings
 from leakscope.corpus.words import words
 from leakscope.records.artifacts import read_parquet
-from leakscope.records.report_settings import ReportSettings
+from leakscope.records.runs.report_settings import ReportSettings
 from leakscope.training.train_settings import TrainSettings
 
 FOLDER = material.FOLDER / "secrets"

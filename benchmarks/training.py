@@ -39,7 +39,7 @@ def lines(words: int = 300_000, steps: int = 25) -> list[Line]:
         make_network(PRESETS[PRESET].architecture, mark + 1, torch.Generator().manual_seed(0))
         for _ in range(2)
     ]
-    fast = make_optimizer(networks[0], settings)
+    fast = make_optimizer(networks[0], settings.optimizer, settings.learning_rate)
     usual = torch.optim.Adam(networks[1].parameters(), lr=settings.learning_rate)
     losses: tuple[list[float], list[float]] = ([], [])
 

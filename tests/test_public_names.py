@@ -9,7 +9,7 @@ from pathlib import Path
 
 import leakscope
 from leakscope import settings
-from leakscope.commands.option_tables import PARTS, named_options, parts_of
+from leakscope.commands.option_tables import COMMANDS, all_parts, named_options
 
 NAMES = [
     "LeakageCallback", "LeakscopeError", "__version__", "compare", "corpus", "demo", "harden",
@@ -28,13 +28,13 @@ def test_the_names_are_exactly_these():
 
 
 def test_the_settings_are_those_of_all_commands():
-    records = {part.path.partition(":")[2] for command in PARTS for part in parts_of(command)}
+    records = {part.path.partition(":")[2] for part in all_parts()}
     assert set(settings.__all__) == records == set(dir(settings))
     assert all(is_dataclass(getattr(settings, name)) for name in records)
 
 
 def test_functions_show_their_options():
-    for command in PARTS:
+    for command in COMMANDS:
         if command in ("completion", "corpus info"):
             continue
         home = leakscope.corpus if command.startswith("corpus ") else leakscope

@@ -11,7 +11,7 @@ are first asked for; none of them brings torch along.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from leakscope.commands.option_tables import PARTS, parts_of
+from leakscope.commands.option_tables import all_parts
 
 if TYPE_CHECKING:
     from leakscope.auditing.loading_settings import LoadingSettings
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
         CompareSettings,
         DemoSettings,
         HardenSettings,
-        InputSettings,
         ProbeSettings,
         SuggestSettings,
         TrainChoices,
     )
-    from leakscope.corpus.builder import BuildSettings
+    from leakscope.corpus.build_settings import BuildSettings
     from leakscope.corpus.cleaning.clean_settings import CleanSettings
+    from leakscope.corpus.readers.input_settings import InputSettings
     from leakscope.corpus.synthetic.synth_settings import SynthSettings
     from leakscope.models.remote.endpoint import Endpoint, RequestLimits
     from leakscope.models.word.architecture import Architecture
-    from leakscope.records.report_settings import ReportSettings
+    from leakscope.records.runs.report_settings import ReportSettings
     from leakscope.training.dp.dp_settings import PrivacySettings
     from leakscope.training.train_settings import TrainSettings
 
@@ -66,7 +66,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        for part in (part for command in PARTS for part in parts_of(command)):
+        for part in all_parts():
             module, _, known = part.path.partition(":")
             if known == name:
                 return getattr(import_module(module), name)

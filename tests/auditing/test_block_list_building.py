@@ -7,12 +7,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from leakscope.auditing.block_list_building import block_list, unique_sequences
-from leakscope.leakage.pipeline import ReportSettings, Subject, audit
+from leakscope.leakage.pipeline import audit
 from leakscope.models.evaluation import evaluate
 from leakscope.models.wrappers.blocked import BlockedModel
 from leakscope.records.block_list import BlockList
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.runs.report_settings import ReportSettings
 from small_models import sharp_model
+from subjects import subject_of
 
 WORDS = ["the", "a", "Cat", "dog", "is", "at", "home", "4711", "é", "東", ".", "rare"]
 WORDS += [f"Word{i}" for i in range(48)]
@@ -45,7 +47,7 @@ def model(corpus):
 
 
 def run(model, corpus, out, k, reveal=False):
-    subject = Subject("m", "digest", {}, lambda: model, {})
+    subject = subject_of(lambda: model)
     metrics = audit(subject, corpus, out, ReportSettings(top_k=k, reveal=reveal))
     return metrics, out
 

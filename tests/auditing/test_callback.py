@@ -10,11 +10,12 @@ from transformers import Trainer, TrainingArguments
 
 from leakscope.auditing.callback import LeakageCallback, report_on, weights_digest
 from leakscope.auditing.public_settings import PublicSettings
-from leakscope.corpus.builder import BuildSettings, build_rows
+from leakscope.corpus.build_settings import BuildSettings
+from leakscope.corpus.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.report_settings import ReportSettings
-from leakscope.records.run import open_run
+from leakscope.records.runs.report_settings import ReportSettings
+from leakscope.records.runs.run_manifest import open_run
 from tiny_causal import fluent, network, tokenizer
 
 TEXTS = [
@@ -67,7 +68,7 @@ def test_reports_are_made_logged_and_compared(fine_tuning):
         manifest, metrics = open_run(run)
         assert line["leakage/unique_sequences"] == metrics.unique_sequences
         assert metrics.validation_perplexity is not None
-        assert manifest.model["progress"]["step"] == line["step"]
+        assert manifest.model.progress.step == line["step"]
     assert len({open_run(run)[0].model_digest for run in callback.runs}) == 3
     assert (folder / "runs" / "compare.html").exists()
     said = json.dumps(trainer.state.log_history)
@@ -112,7 +113,7 @@ def test_adapters_in_training_and_a_base_model_as_the_judge(fine_tuning):
     trainer.train()
     (run,) = callback.runs
     manifest, metrics = open_run(run)
-    assert manifest.public["name"] == "base"
+    assert manifest.public.name == "base"
     assert metrics.unique_sequences == 0 or metrics.leakage_epsilon > 0
 
 

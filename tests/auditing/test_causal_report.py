@@ -12,14 +12,15 @@ from leakscope.auditing.public_settings import PublicSettings
 from leakscope.commands.compare import compare
 from leakscope.commands.report import report
 from leakscope.commands.train import train
-from leakscope.corpus.builder import BuildSettings, build_rows
+from leakscope.corpus.build_settings import BuildSettings
+from leakscope.corpus.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.corpus.words import spans, words
 from leakscope.models.subword.loading import load_causal
 from leakscope.models.word.architecture import Architecture
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.report_settings import ReportSettings
-from leakscope.records.run import open_run
+from leakscope.records.runs.report_settings import ReportSettings
+from leakscope.records.runs.run_manifest import open_run
 from leakscope.training.train_settings import TrainSettings
 from tiny_causal import documents, fluent, network, spoken, tokenizer
 
@@ -102,7 +103,7 @@ def test_a_base_model_judges_and_a_word_model_stands_beside(spoken_corpus, tmp_p
     ).metrics
     assert metrics.leakage_epsilon > 0 and metrics.public_unique_sequences is not None
     manifest, _ = open_run(tmp_path / "r")
-    assert manifest.model["architecture"]["kind"] == "llama" and manifest.public["name"] == "p"
+    assert manifest.model.architecture.kind == "llama" and manifest.public.name == "p"
     tiny = TrainSettings(Architecture("gru", 1, 4, 6), vocabulary=50, epochs=1, batch_size=4)
     train(spoken_corpus.path, tmp_path / "g", tiny)
     crossfit = PublicSettings("crossfit", folds=2)
@@ -190,11 +191,11 @@ def test_documents_as_messages_of_a_chat(tmp_path):
         report(tmp_path / "m", corpus.path, out, asked, public, how, threads=1)
         manifest, _ = open_run(out)
         digests.add(manifest.model_digest)
-        record = manifest.model.get("chat_template")
+        record = manifest.model.chat_template
         assert (record is None) == (role is None)
         model = load_causal(tmp_path / "m")
         if role is not None:
-            assert (record["role"], record["altered_documents"]) == (role, 1)
+            assert (record.role, record.altered_documents) == (role, 1)
             model = model.chatting(role)
         said = [text for part in corpus.documents(texts=True) for text in part.texts]
         expected = Counter(

@@ -1,9 +1,9 @@
 import pytest
 
 from leakscope.auditing.gates import Gate
-from leakscope.records.dp_record import PrivacyRecord
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.run import Metrics
+from leakscope.records.models.dp_record import PrivacyRecord
+from leakscope.records.runs.run_metrics import Metrics
 from leakscope.reporting.facts.guarantee import Guarantee
 
 METRICS = Metrics.model_construct(unique_sequences=3, reasons={})

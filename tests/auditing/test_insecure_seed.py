@@ -9,11 +9,12 @@ from leakscope.commands.compare import compare
 from leakscope.commands.harden import harden
 from leakscope.commands.report import report
 from leakscope.commands.train import train
-from leakscope.corpus.builder import BuildSettings, build_rows
+from leakscope.corpus.build_settings import BuildSettings
+from leakscope.corpus.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.models.word.architecture import Architecture
 from leakscope.models.word.model_directory import load_config
-from leakscope.records.run import open_run
+from leakscope.records.runs.run_manifest import open_run
 from leakscope.reporting.pages.report_page import write_page
 from leakscope.training.dp.dp_settings import PrivacySettings
 from leakscope.training.train_settings import TrainSettings
@@ -21,7 +22,7 @@ from leakscope.training.train_settings import TrainSettings
 SEED = 1_834_729_561  # such that no other number is likely to look like it
 TERMS = PrivacySettings(rate=0.5, noise_multiplier=0.5, insecure_seed=SEED)
 TINY = TrainSettings(
-    Architecture("gru", 1, 4, 6), vocabulary=20, epochs=2, learning_rate=0.05, privacy=TERMS
+    Architecture("gru", 1, 4, 6), vocabulary=20, epochs=2, learning_rate=0.05, mitigation=TERMS
 )
 
 
@@ -49,17 +50,17 @@ def test_the_seed_is_in_no_model_report_or_comparison(corpus, tmp_path):
     harden(tmp_path / "r", corpus.path, tmp_path / "h", threads=1)
     assert files_with(SEED, tmp_path) == []
     config = load_config(tmp_path / "m")
-    assert config.training["privacy"]["insecure_seed"] == "given"
+    assert config.training["mitigation"]["insecure_seed"] == "given"
     assert config.privacy.insecure_seed
-    assert open_run(tmp_path / "r")[0].model["training"] == config.training
+    assert open_run(tmp_path / "r")[0].model.training == config.training
     page = (tmp_path / "r" / "report.html").read_text()
-    assert "Insecure seed." in page and "privacy.insecure_seed" in page and "given" in page
+    assert "Insecure seed." in page and "mitigation.insecure_seed" in page and "given" in page
 
 
 def test_models_and_runs_of_older_versions_do_not_give_it_away(corpus, tmp_path):
     train(corpus.path, tmp_path / "m", TINY)
     config = json.loads((tmp_path / "m" / "config.json").read_text())
-    config["training"]["privacy"]["insecure_seed"] = SEED
+    config["training"]["mitigation"]["insecure_seed"] = SEED
     (tmp_path / "m" / "config.json").write_text(json.dumps(config))
     report(
         tmp_path / "m", corpus.path, tmp_path / "r", PublicSettings("crossfit", folds=2),
@@ -68,7 +69,7 @@ def test_models_and_runs_of_older_versions_do_not_give_it_away(corpus, tmp_path)
     assert files_with(SEED, tmp_path / "r") == []
     assert files_with(SEED, tmp_path / "m") == ["config.json"]
     manifest = json.loads((tmp_path / "r" / "manifest.json").read_text())
-    manifest["model"]["training"]["privacy"]["insecure_seed"] = SEED
+    manifest["model"]["training"]["mitigation"]["insecure_seed"] = SEED
     (tmp_path / "r" / "manifest.json").write_text(json.dumps(manifest))
     write_page(tmp_path / "r")
     assert files_with(SEED, tmp_path / "r") == ["manifest.json"]

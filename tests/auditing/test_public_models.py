@@ -17,7 +17,8 @@ from leakscope.auditing.public_settings import PublicSettings
 from leakscope.auditing.public_training import fold_of
 from leakscope.commands.report import report
 from leakscope.commands.train import train
-from leakscope.corpus.builder import BuildSettings, build_rows
+from leakscope.corpus.build_settings import BuildSettings
+from leakscope.corpus.builder import build_rows
 from leakscope.corpus.cleaning.clean_settings import CleanSettings
 from leakscope.corpus.cleaning.cleaner import clean
 from leakscope.corpus.readers.rows import Row
@@ -26,11 +27,10 @@ from leakscope.models.word.model_directory import load_config
 from leakscope.models.wrappers.by_user import ByUser
 from leakscope.records.documents import Documents
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.model import users_digest
-from leakscope.records.report_settings import ReportSettings
-from leakscope.records.run import open_run
-from leakscope.training import loop
-from leakscope.training import training_setup as material
+from leakscope.records.models.model_config import users_digest
+from leakscope.records.runs.report_settings import ReportSettings
+from leakscope.records.runs.run_manifest import open_run
+from leakscope.training import loop, training_setup
 from leakscope.training.train_settings import TrainSettings
 from small_models import repeated_by, sharp_model
 
@@ -105,12 +105,12 @@ def test_the_left_out_users_words_never_reach_the_training(tmp_path, monkeypatch
     kept = [documents.words_of(i) for i in range(10) if documents.users[i] not in left_out]
     seen = []
 
-    class Spy(material.TrainingText):
+    class Spy(training_setup.TrainingText):
         def __init__(self, entries, *rest):
             seen.append(entries)
             super().__init__(entries, *rest)
 
-    monkeypatch.setattr(material, "TrainingText", Spy)
+    monkeypatch.setattr(training_setup, "TrainingText", Spy)
     loop.train(corpus, tmp_path / "model", TINY, without_users=left_out)
     assert seen[0].tolist() == np.concatenate(kept).tolist()
     config = load_config(tmp_path / "model")
@@ -160,9 +160,9 @@ def test_retrain_leaves_the_owners_out_and_is_found_again(tmp_path):
     assert config.without_users.digest == users_digest(np.array([4, 1]))
     assert config.training == load_config(tmp_path / "model").training
     before = (made / "model.safetensors").stat().st_mtime_ns
-    assert retrained(np.array([4, 1], np.int32)).digests == found.digests
+    assert retrained(np.array([4, 1], np.int32)).record == found.record
     assert (made / "model.safetensors").stat().st_mtime_ns == before
-    assert retrained(np.zeros(0, np.int32)).digests == ()
+    assert retrained(np.zeros(0, np.int32)).record.digests == ()
     with pytest.raises(LeakscopeError, match="use --public crossfit"):
         retrained(np.arange(6, dtype=np.int32))
 
@@ -178,7 +178,7 @@ def test_a_given_model_that_knows_the_users_is_warned_of(tmp_path):
 
     def warnings(public):
         found = source(PublicSettings(str(tmp_path / public)), tmp_path / "model", corpus)(owners)
-        return " ".join(found.warnings)
+        return " ".join(found.record.warnings)
 
     assert "itself" in warnings("model")
     assert "this very corpus" in warnings("twin")
@@ -207,7 +207,7 @@ def test_a_model_that_was_started_from_another_says_what_it_needs(tmp_path):
     train(corpus.path, tmp_path / "third", TINY, warm_start=tmp_path / "stranger")
     fine = PublicSettings("retrain", warm_start=tmp_path / "stranger")
     found = source(fine, tmp_path / "third", corpus)(np.array([0], np.int32))
-    assert found.digests
+    assert found.record.digests
     # Started from what saw everybody, a model proves nothing, whatever its own training left out.
     loop.train(
         corpus, tmp_path / "forged", TINY, warm_start=tmp_path / "first",
@@ -228,7 +228,9 @@ def test_trainings_are_not_mixed_up(tmp_path):
     owners = np.array([0], np.int32)
     shared = tmp_path / "shared"
     names = {
-        source(PublicSettings("retrain", public_dir=shared), tmp_path / model, on)(owners).name
+        source(PublicSettings("retrain", public_dir=shared), tmp_path / model, on)(
+            owners
+        ).record.name
         for model, on in (("a", corpus), ("b", corpus), ("c", other))
     }
     assert len(names) == 3
@@ -239,10 +241,10 @@ def test_trainings_are_not_mixed_up(tmp_path):
     with pytest.raises(LeakscopeError, match="another training"):
         source(folds, tmp_path / "b", corpus)
     finished = source(folds, tmp_path / "a", corpus)(owners)
-    assert finished.details["trained_like_the_audited_model"]
+    assert finished.record.trained_like_the_audited_model
     reused = source(folds, tmp_path / "b", corpus)(owners)
-    assert reused.digests == finished.digests
-    assert not reused.details["trained_like_the_audited_model"]
+    assert reused.record.digests == finished.record.digests
+    assert not reused.record.trained_like_the_audited_model
 
 
 def test_a_finished_run_is_kept_only_for_the_same_public_model(tmp_path):
@@ -250,7 +252,7 @@ def test_a_finished_run_is_kept_only_for_the_same_public_model(tmp_path):
     train(corpus.path, tmp_path / "m", TINY)
     train(corpus.path, tmp_path / "n", TrainSettings(**(vars(TINY) | {"seed": 5})))
     first = PublicSettings(str(tmp_path / "m"))
-    record = source(first, tmp_path / "m", corpus)(np.array([0], np.int32)).record()
+    record = source(first, tmp_path / "m", corpus)(np.array([0], np.int32)).record
     assert same_public_model(first, record, tmp_path / "m")
     assert not same_public_model(PublicSettings(str(tmp_path / "n")), record, tmp_path / "m")
     assert not same_public_model(PublicSettings(), record, tmp_path / "m")
@@ -258,12 +260,12 @@ def test_a_finished_run_is_kept_only_for_the_same_public_model(tmp_path):
         PublicSettings(), None, tmp_path
     )
     two, three = (PublicSettings("crossfit", folds=k) for k in (2, 3))
-    record = source(two, tmp_path / "m", corpus)(np.array([0], np.int32)).record()
+    record = source(two, tmp_path / "m", corpus)(np.array([0], np.int32)).record
     source(three, tmp_path / "m", corpus)
     assert same_public_model(two, record, tmp_path / "m")
     assert not same_public_model(three, record, tmp_path / "m")
     again = PublicSettings("retrain")
-    record = source(again, tmp_path / "m", corpus)(np.array([0], np.int32)).record()
+    record = source(again, tmp_path / "m", corpus)(np.array([0], np.int32)).record
     assert same_public_model(again, record, tmp_path / "m")
 
 
@@ -282,8 +284,8 @@ def test_a_report_says_which_public_model_it_used(tmp_path):
         threads=1,
     ).metrics
     manifest, _ = open_run(tmp_path / "run")
-    assert manifest.public["kind"] == "crossfit" and manifest.public["folds"] == 2
-    assert len(manifest.public["digests"]) == 2
+    assert manifest.public.kind == "crossfit" and manifest.public.folds == 2
+    assert len(manifest.public.digests) == 2
     assert metrics.unique_sequences > 0 and metrics.leakage_epsilon > 0
     assert metrics.public_unique_sequences is not None
     with pytest.raises(LeakscopeError, match="--benchmark is about the public model"):

@@ -11,12 +11,13 @@ from leakscope.auditing.running_settings import EndpointAccess
 from leakscope.commands.compare import compare
 from leakscope.commands.harden import harden
 from leakscope.commands.report import report
-from leakscope.corpus.builder import BuildSettings, build_rows
+from leakscope.corpus.build_settings import BuildSettings
+from leakscope.corpus.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.corpus.words import spans
 from leakscope.models.remote.endpoint import Endpoint, RequestLimits
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.report_settings import ReportSettings
+from leakscope.records.runs.report_settings import ReportSettings
 from served import KEY, Served, serving
 from tiny_causal import fluent, network, spoken, tokenizer
 

@@ -14,10 +14,11 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from leakscope.commands.report import report
-from leakscope.corpus.builder import BuildSettings, build_rows
+from leakscope.corpus.build_settings import BuildSettings
+from leakscope.corpus.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.corpus.words import spans, words
-from leakscope.records.report_settings import ReportSettings
+from leakscope.records.runs.report_settings import ReportSettings
 
 STORIES = [
     "Once upon a time, there was a little girl named Lily. She loved to play with her red ball.",

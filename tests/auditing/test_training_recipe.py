@@ -12,12 +12,13 @@ from leakscope.auditing.public_settings import PublicSettings
 from leakscope.auditing.training_recipe import recipe_of
 from leakscope.commands.report import report
 from leakscope.commands.train import train
-from leakscope.corpus.builder import BuildSettings, build_rows
+from leakscope.corpus.build_settings import BuildSettings
+from leakscope.corpus.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.models.word.architecture import Architecture
 from leakscope.models.word.model_directory import load_config, load_model
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.run import open_run
+from leakscope.records.runs.run_manifest import open_run
 from leakscope.training.dp.dp_settings import PrivacySettings
 from leakscope.training.train_settings import TrainSettings
 
@@ -28,7 +29,7 @@ USERS = 9
 
 
 def private(**terms):
-    return replace(PLAIN, privacy=PrivacySettings(**terms))
+    return replace(PLAIN, mitigation=PrivacySettings(**terms))
 
 
 def corpus_of(folder, words, users=USERS):
@@ -60,7 +61,7 @@ def trained_for(model, corpus, **choice):
         given, model, corpus, how=LoadingSettings(device="cpu", threads=1), progress=lambda *_: None
     )
     found = source(np.array([0, 3], np.int32))
-    made = model / "public" / found.name
+    made = model / "public" / found.record.name
     return sorted(made.glob("fold-*")) or [made], found
 
 
@@ -75,17 +76,17 @@ def test_the_vocabulary_is_the_audited_models(corpus, elsewhere, tmp_path, what,
         assert load_model(path).vocabulary == words
         config = load_config(path)
         assert config.vocabulary_from == load_config(tmp_path / "m").vocabulary_from
-        if settings.privacy is not None:
+        if settings.mitigation.kind == "dp":
             assert not any("vocabulary" in caveat for caveat in config.privacy.caveats)
-    assert found.details.get("trained_like_the_audited_model", True)
+    assert getattr(found.record, "trained_like_the_audited_model", True)
     # Not mixed up with those of a model that has the corpus's own words.
     train(corpus.path, tmp_path / "own", settings)
     shared = {"public": what, "public_dir": tmp_path / "m" / "public"}
     if what == "retrain":
         _, other = trained_for(tmp_path / "own", corpus, **shared)
-        assert other.name != found.name
+        assert other.record.name != found.record.name
     else:
-        (tmp_path / "m" / "public" / found.name / "folds.json").unlink()
+        (tmp_path / "m" / "public" / found.record.name / "folds.json").unlink()
         with pytest.raises(LeakscopeError, match="another training"):
             trained_for(tmp_path / "own", corpus, **shared)
 
@@ -134,9 +135,9 @@ def test_fewer_users_get_the_same_rate_noise_and_delta(corpus, tmp_path, what, g
         assert all(getattr(made, name) == getattr(audited, name) for name in same)
         assert made.epsilon == audited.epsilon
         assert not made.insecure_seed, "the same noise in both would cancel out"
-    assert found.details.get("trained_like_the_audited_model", True)
+    assert getattr(found.record, "trained_like_the_audited_model", True)
     again, kept = trained_for(tmp_path / "m", corpus, public=what, folds=3)
-    assert again == public and kept.digests == found.digests
+    assert again == public and kept.record.digests == found.record.digests
 
 
 def test_a_report_on_a_private_model_with_foreign_words_and_a_warm_start(
@@ -147,12 +148,14 @@ def test_a_report_on_a_private_model_with_foreign_words_and_a_warm_start(
     choice = PublicSettings("crossfit", folds=2, warm_start=elsewhere)
     report(tmp_path / "m", corpus.path, tmp_path / "r", choice, threads=1)
     public = open_run(tmp_path / "r")[0].public
-    assert public["trained_like_the_audited_model"] and public["folds"] == 2
+    assert public.trained_like_the_audited_model and public.folds == 2
 
 
 def test_a_private_model_whose_record_is_gone_is_not_guessed_at(corpus, tmp_path):
     train(corpus.path, tmp_path / "m", private(rate=0.5, noise_multiplier=0.5))
     config = json.loads((tmp_path / "m" / "config.json").read_text())
-    (tmp_path / "m" / "config.json").write_text(json.dumps(config | {"privacy": None}))
+    (tmp_path / "m" / "config.json").write_text(
+        json.dumps(config | {"mitigation": {"kind": "none"}})
+    )
     with pytest.raises(LeakscopeError, match="does not say how it was trained"):
         recipe_of(tmp_path / "m", corpus, None)

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from playwright import sync_api
 
-from leakscope.reporting.comparison.compared_runs import load_runs, write_comparison
+from leakscope.reporting.comparison.compare_page import write_comparison
+from leakscope.reporting.comparison.compared_runs import load_runs
 from leakscope.reporting.pages.harden_page import write_hardening
 from leakscope.reporting.pages.report_page import write_page
 from report_runs import METRICS, POINT, PRIVACY, PUBLIC, WORD, judged_rows, sequence, user

@@ -166,7 +166,7 @@ def test_a_private_training_is_told_in_reports_comparisons_and_gates(built, leak
     assert "warning: seeded: noise and draws came from a seed" in compared.err
     plain, private, seeded = json.loads(compared.out)
     config = json.loads((built / "dp" / "config.json").read_text())
-    assert plain["dp_epsilon"] is None and private["privacy"] == config["privacy"]
+    assert plain["dp_epsilon"] is None and private["privacy"] == config["mitigation"]
     assert private["dp_epsilon"] > 0 and seeded["privacy"]["insecure_seed"]
     assert "private training" in private["reasons"]["train_perplexity"]
 

@@ -71,7 +71,9 @@ def test_planted_secrets_go_and_every_step_tells(synthetic, leakscope):
 def test_json_and_errors(synthetic, leakscope, fails):
     command = ("corpus", "clean", synthetic / "c", "--out", synthetic / "c2")
     assert "choose among --documents" in fails(*command)
-    assert "the kinds are email" in fails(*command, "--scrub", "names")
+    assert "email, phone, card, account, address, url, ip or all" in fails(
+        *command, "--scrub", "names"
+    )
     assert "not a corpus directory" in fails(
         *("corpus", "clean", synthetic / "nowhere", "--out", synthetic / "c2", "--scrub", "ip")
     )

@@ -11,7 +11,7 @@ from leakscope.commands.command_settings import SuggestSettings
 from leakscope.commands.given import Given
 from leakscope.models.remote.endpoint import Endpoint, RequestLimits
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.report_settings import ReportSettings
+from leakscope.records.runs.report_settings import ReportSettings
 
 URL = "http://127.0.0.1:1/v1"
 

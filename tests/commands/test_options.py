@@ -6,7 +6,7 @@ from typing import Literal
 
 import pytest
 
-from leakscope.commands.option_tables import PARTS, command_options, named_options
+from leakscope.commands.option_tables import COMMANDS, command_options, named_options
 from leakscope.commands.options import Part, described, field_docs, options_of
 
 
@@ -65,13 +65,15 @@ def test_docstrings_belong_to_the_field_above_them():
     }
 
 
-@pytest.mark.parametrize("command", sorted(set(PARTS) - {"train", "corpus build", "corpus synth"}))
+@pytest.mark.parametrize(
+    "command", sorted(set(COMMANDS) - {"train", "corpus build", "corpus synth"})
+)
 def test_every_option_has_help_that_is_a_sentence(command):
     for option in command_options(command):
         assert option.help.endswith("."), (command, option.name)
 
 
-@pytest.mark.parametrize("command", sorted(PARTS))
+@pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_names_stand_for_one_thing_each(command):
     """But for those that a mitigation shares with all trainings."""
     options = command_options(command)

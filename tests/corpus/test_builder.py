@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leakscope.corpus import builder as build_module
-from leakscope.corpus.builder import BuildSettings, build, build_rows
-from leakscope.corpus.readers.rows import Columns, Row
-from leakscope.corpus.spill import Spilled, in_user_order, user_hash
+from leakscope.corpus.build_settings import BuildSettings
+from leakscope.corpus.builder import build, build_rows
+from leakscope.corpus.readers.input_settings import InputSettings
+from leakscope.corpus.readers.rows import Row
+from leakscope.corpus.rows_by_user import HashedRow, in_user_order, user_hash
 from leakscope.corpus.store import Corpus
 from leakscope.corpus.words import words
 from leakscope.records.errors import LeakscopeError
@@ -119,7 +121,9 @@ def _trainable(pairs):
 
 
 def test_memory_is_bounded_by_spilling_again_and_again(tmp_path):
-    rows = [Spilled(user_hash(f"u{i % 97}"), f"u{i % 97}", f"text {i} " * 20) for i in range(3000)]
+    rows = [
+        HashedRow(user_hash(f"u{i % 97}"), f"u{i % 97}", f"text {i} " * 20) for i in range(3000)
+    ]
     found = list(in_user_order(rows, tmp_path / "spill", memory=4000))
     expected = sorted(rows, key=lambda row: (row.hash, row.user))
     assert found == expected
@@ -127,7 +131,7 @@ def test_memory_is_bounded_by_spilling_again_and_again(tmp_path):
 
 
 def test_one_user_larger_than_memory_keeps_the_order(tmp_path):
-    rows = [Spilled(user_hash("bot"), "bot", f"{i} " * 50) for i in range(500)]
+    rows = [HashedRow(user_hash("bot"), "bot", f"{i} " * 50) for i in range(500)]
     assert list(in_user_order(rows, tmp_path / "spill", memory=1000)) == rows
 
 
@@ -242,7 +246,18 @@ def test_a_damaged_shard_or_lexicon_is_found(tmp_path):
 def test_build_reads_files_and_notes_their_digests(tmp_path):
     source = tmp_path / "chat.jsonl"
     source.write_text('{"nick": "ann", "line": "hello there"}\n{"nick": null, "line": "x"}\n')
-    corpus = build([source], tmp_path / "c", columns=Columns("nick", "line"), settings=EVERYTHING)
+    corpus = build(
+        [source], tmp_path / "c", input_settings=InputSettings("nick", "line"), settings=EVERYTHING
+    )
     assert corpus.manifest.set_aside == {"null user": 1}
     (given,) = corpus.manifest.inputs
     assert (given.name, given.format) == ("chat.jsonl", "jsonl") and len(given.digest) == 32
+
+
+def test_paths_may_be_strings(tmp_path):
+    source = tmp_path / "chat.jsonl"
+    source.write_text('{"user": "ann", "text": "hello there"}\n')
+    made = build(str(source), str(tmp_path / "one"), settings=EVERYTHING)
+    again = build([str(source)], tmp_path / "two", settings=EVERYTHING)
+    assert made.manifest.digest == again.manifest.digest
+    assert Corpus.open(str(tmp_path / "one")).manifest == made.manifest

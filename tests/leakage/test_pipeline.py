@@ -13,13 +13,15 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leakscope.corpus.builder import BuildSettings, build_rows
+from leakscope.corpus.build_settings import BuildSettings
+from leakscope.corpus.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.corpus.store import Corpus
-from leakscope.leakage.pipeline import Subject, audit
+from leakscope.leakage.pipeline import Resources, audit
 from leakscope.models.word.word_model import WordModel
-from leakscope.records.report_settings import ReportSettings
+from leakscope.records.runs.report_settings import ReportSettings
 from small_models import SMALL, sharp_model
+from subjects import subject_of
 
 WORDS = ["a", "b", "c", "d", "é", "東", "!", "rare", "rarer"]
 
@@ -66,9 +68,9 @@ def reference(model: WordModel, corpus: list[tuple[str, list[str]]], k: int):
 
 
 def run_audit(corpus: Corpus, model: WordModel, out: Path, k: int, threads: int = 1):
-    subject = Subject("m", "digest", {}, lambda: model.reading(corpus.lexicon), {})
+    subject = subject_of(lambda: model.reading(corpus.lexicon))
     options = ReportSettings(top_k=k, reveal=True, contexts=10_000, context_words=10_000)
-    metrics = audit(subject, corpus, out, options, threads=threads)
+    metrics = audit(subject, corpus, out, options, resources=Resources(threads=threads))
     rows = pq.read_table(out / "sequences.parquet").to_pylist()
     features = {
         tuple(row["sequence"]): (

@@ -3,9 +3,12 @@
 import pyarrow.parquet as pq
 import pytest
 
-from leakscope.leakage.pipeline import Subject, audit
-from leakscope.records.report_settings import ReportSettings
+from leakscope.leakage.pipeline import audit
+from leakscope.records.measured import Measured
+from leakscope.records.models.model_figures import ModelFigures
+from leakscope.records.runs.report_settings import ReportSettings
 from scripted import ScriptedModel
+from subjects import subject_of
 
 ROWS = [
     ("ann", "Thank you very much"),
@@ -32,7 +35,7 @@ def test_very_much(make_corpus, tmp_path):
     corpus = make_corpus(ROWS)
     model = ScriptedModel(corpus.lexicon, script(1 / 1.3, 1 / 3.6))
     metrics = audit(
-        Subject("scripted", "", {}, lambda: model, {}),
+        subject_of(lambda: model, "scripted"),
         corpus,
         tmp_path / "run",
         ReportSettings(reveal=True),
@@ -52,7 +55,7 @@ def test_very_much(make_corpus, tmp_path):
 def test_full_perplexity_is_that_of_every_word(make_corpus, tmp_path):
     corpus = make_corpus([("ann", "a b"), ("bob", "a")])
     model = ScriptedModel(corpus.lexicon, {(): {"a": 0.5}, ("a",): {"b": 0.25, "a": 0.7}})
-    subject = Subject("scripted", "", {}, lambda: model, {"train_perplexity": 99.0})
+    subject = subject_of(lambda: model, "scripted", ModelFigures(train_perplexity=Measured(99.0)))
     metrics = audit(subject, corpus, tmp_path / "run", ReportSettings(full_perplexity=True))
     assert metrics.train_perplexity == pytest.approx((1 / (0.5 * 0.25 * 0.5)) ** (1 / 3), rel=1e-5)
     assert metrics.train_perplexity_low is None

@@ -6,13 +6,9 @@ from dataclasses import replace
 import pytest
 
 from leakscope.records.errors import LeakscopeError
-from leakscope.reporting.comparison.compared_runs import (
-    compare_rows,
-    differences,
-    is_snapshots,
-    load_runs,
-    write_comparison,
-)
+from leakscope.reporting.comparison.compare_page import write_comparison
+from leakscope.reporting.comparison.compared_runs import differences, is_snapshots, load_runs
+from leakscope.reporting.comparison.compared_table import compare_rows
 
 
 def test_runs_come_in_the_order_given_and_directories_of_runs_by_name(make_run, make_snapshots):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leakscope.reporting.svg import figures
+from leakscope.reporting.svg import run_figures, snapshot_figures, tradeoff_figures
 from leakscope.reporting.svg.canvas import HEIGHT, WIDTH, Scale, axis_top
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -29,39 +29,40 @@ def tips(root: ElementTree.Element) -> list[str]:
 
 
 def test_every_length_has_its_bar():
-    root = parsed(figures.length_histogram({1: 4, 3: 8}))
+    root = parsed(run_figures.length_histogram({1: 4, 3: 8}))
     assert tips(root) == ["1 words: 4", "2 words: 0", "3 words: 8"]
     heights = [float(bar.get("height", "")) for bar in bars(root)]
     assert heights[2] == pytest.approx(2 * heights[0], abs=0.2) and heights[1] == 0
 
 
 def test_very_long_sequences_share_the_last_bar():
-    root = parsed(figures.length_histogram({2: 1, 400: 5, 900: 6}))
-    assert len(bars(root)) == figures.MOST_LENGTHS
+    root = parsed(run_figures.length_histogram({2: 1, 400: 5, 900: 6}))
+    assert len(bars(root)) == run_figures.MOST_LENGTHS
     assert tips(root)[-1] == "31+ words: 11"
     assert "31+" in [node.text for node in root.iter(f"{SVG}text")]
 
 
 @given(st.lists(st.floats(1, 1e6), min_size=1, max_size=60))
 def test_the_perplexity_bars_add_up(values):
-    root = parsed(figures.perplexity_histogram(values))
+    root = parsed(run_figures.perplexity_histogram(values))
     assert sum(int(tip.rsplit(" ", 1)[1]) for tip in tips(root)) == len(values)
     for bar in bars(root):
         assert 0 <= float(bar.get("x", "")) <= WIDTH and 0 <= float(bar.get("y", "")) <= HEIGHT
 
 
 def test_infinite_perplexities_are_left_out():
-    root = parsed(figures.perplexity_histogram(np.array([1.5, np.inf])))
+    root = parsed(run_figures.perplexity_histogram(np.array([1.5, np.inf])))
     assert "each of 1 unique" in (root.find(f"{SVG}desc").text or "")
 
 
 def test_curves_leave_gaps_for_what_is_unknown():
-    root = parsed(figures.perplexity_curves([1, 2], [9.0, None], [(8.0, 10.0), None], [None, 7.0]))
+    interval = [(8.0, 10.0), None]
+    root = parsed(snapshot_figures.perplexity_curves([1, 2], [9.0, None], interval, [None, 7.0]))
     assert len(list(root.iter(f"{SVG}circle"))) == 2 + 2
 
 
 def test_bars_of_later_snapshots_are_stronger():
-    root = parsed(figures.lengths_by_snapshot(["1", "2", "3"], [{2: 1}, {}, {2: 3, 5: 1}]))
+    root = parsed(snapshot_figures.lengths_by_snapshot(["1", "2", "3"], [{2: 1}, {}, {2: 3, 5: 1}]))
     groups = [node for node in root.iter(f"{SVG}g") if node.get("class") == "snapshot"]
     assert [len(group) for group in groups] == [1, 0, 2]
     strengths = [float(group[0].get("fill-opacity", "")) for group in (groups[0], groups[2])]
@@ -69,19 +70,19 @@ def test_bars_of_later_snapshots_are_stronger():
 
 
 def test_widths_are_proportional_to_counts_across_snapshots():
-    root = parsed(figures.perplexities_by_snapshot(["1", "2"], [[2.0], [2.0] * 4]))
+    root = parsed(snapshot_figures.perplexities_by_snapshot(["1", "2"], [[2.0], [2.0] * 4]))
     widths = [float(bar.get("width", "")) for bar in bars(root)]
     assert widths[1] == pytest.approx(4 * widths[0], abs=0.3)
 
 
 def test_a_snapshot_without_sequences_keeps_its_place():
-    root = parsed(figures.perplexities_by_snapshot(["1", "2"], [[], [2.0]]))
+    root = parsed(snapshot_figures.perplexities_by_snapshot(["1", "2"], [[], [2.0]]))
     groups = list(root.iter(f"{SVG}g"))
     assert [len(group) for group in groups] == [0, 2]
 
 
 def test_names_are_escaped():
-    drawing = figures.tradeoff([("<b>&", 0.2, 3), ("</svg><script>", 0.3, 0)])
+    drawing = tradeoff_figures.models_tradeoff([("<b>&", 0.2, 3), ("</svg><script>", 0.3, 0)])
     assert "<b>" not in drawing and "<script>" not in drawing
     assert len(list(parsed(drawing).iter(f"{SVG}circle"))) == 2
 

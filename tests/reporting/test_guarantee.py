@@ -1,3 +1,4 @@
+import json
 import re
 
 import pytest
@@ -7,13 +8,13 @@ from test_page import ATTACK, Cards
 from test_terminal import line, shown
 
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.run import open_run
+from leakscope.records.runs.run_manifest import open_run
 from leakscope.reporting.facts.guarantee import guarantee_of
 from leakscope.reporting.facts.values import bound, thousands
 from leakscope.reporting.pages.harden_page import write_hardening
 from leakscope.reporting.pages.report_page import write_page
 from leakscope.reporting.terminal.tables import run_table
-from report_runs import POINT, PRIVACY, WORD
+from report_runs import CAUSAL, ENDPOINT, POINT, PRIVACY, WORD
 
 INSECURE = "no guarantee against anybody who may know it"
 
@@ -48,9 +49,8 @@ def test_the_record_is_read_from_the_manifest(make_run):
     [
         (WORD, "none: trained without differential privacy"),
         (WORD | {"privacy": None}, "none: trained without differential privacy"),
-        ({"kind": "causal"}, "not known"),
-        ({"kind": "endpoint"}, "not known"),
-        ({}, "not known"),
+        (CAUSAL, "not known"),
+        (ENDPOINT, "not known"),
         (private(epsilon=None, reason="No noise, no privacy."), "No noise"),
     ],
 )
@@ -71,9 +71,11 @@ def test_without_differential_privacy_the_page_says_so_in_one_line(make_run):
     "broken", [{"epsilon": float("inf")}, {"epsilon": "many"}, {"unit": "tribe"}, {"delta": None}]
 )
 def test_a_record_that_cannot_be_read_is_refused(make_run, broken):
-    manifest = open_run(make_run())[0].model_copy(update={"model": private(**broken)})
-    with pytest.raises(LeakscopeError, match="'a model' cannot be read; make the report again"):
-        guarantee_of(manifest)
+    run = make_run()
+    manifest = json.loads((run / "manifest.json").read_text()) | {"model": private(**broken)}
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(LeakscopeError, match=r"manifest.json cannot be read as a run"):
+        open_run(run)
 
 
 def test_the_page_tells_the_guarantee_beside_the_leakage_epsilon(make_run):
@@ -90,10 +92,10 @@ def test_the_page_tells_the_guarantee_beside_the_leakage_epsilon(make_run):
         "Unit of privacy": "user, of 4,321 users",
         "Accountant": "PLD (some 1.0), add/remove one user",
         "Noise multiplier": "0.8 times the clip",
-        "Clip": "0.5, once a user",
-        "Sampling rate": "0.0148, about 64 users a step",
-        "Words in a step": "at most 500 of a user",
-        "Steps": "1,200, of them 200 lost in a crash, but spent",
+        "Clip": "0.5 per user",
+        "Sampling rate": "0.0148, about 64 users per step",
+        "Words in a step": "at most 500 per user",
+        "Steps": "1,200, including 200 that a crash lost",
         "Noise and draws from": "the operating system",
         "Gaussian-DP value": "2.10, an approximation that under-reports",
     }
@@ -140,7 +142,7 @@ def test_the_terminal_tells_the_model_card(make_run):
     table = shown(run_table(*open_run(make_run(model=private()))))
     assert line(table, "DP epsilon") == "3.00 (at delta 0.000101, for one user of 4,321)"
     assert line(table, "Accountant") == "PLD (some 1.0), add/remove one user"
-    assert line(table, "Steps") == f"{thousands(1200)}, of them 200 lost in a crash, but spent"
+    assert line(table, "Steps") == f"{thousands(1200)}, including 200 that a crash lost"
     assert line(table, "Not covered by DP") == "Not this."
     assert "Nor that." in table
 

@@ -5,13 +5,9 @@ import pytest
 from test_page import ATTACK
 from test_terminal import line, shown
 
-from leakscope.reporting.comparison.compared_runs import (
-    cautions,
-    compare_rows,
-    load_runs,
-    missing,
-    write_comparison,
-)
+from leakscope.reporting.comparison.compare_page import write_comparison
+from leakscope.reporting.comparison.compared_runs import cautions, load_runs
+from leakscope.reporting.comparison.compared_table import compare_rows, missing
 from leakscope.reporting.terminal.tables import compare_table
 from report_runs import PRIVACY, WORD
 
@@ -53,7 +49,7 @@ def test_columns_appear_where_a_model_is_private(runs_of, tmp_path):
     assert [cells[-3:] for cells in rows[1:4]] == [
         ["–", "–", "–"], ["3.00", "0.000101", "user"], ["–", "0.000101", "user"]
     ]  # fmt: skip
-    assert "The two do not compare" in page
+    assert "The two cannot be compared" in page
     plain = json.loads((tmp_path / "out" / "compare.json").read_text())
     assert [row["dp_epsilon"] for row in plain["runs"]] == [None, 2.9985, None]
 
@@ -80,7 +76,7 @@ def test_what_makes_guarantees_not_compare_is_a_caution(runs_of, tmp_path, other
     assert word in said
     assert said.startswith("other: ") == (word == "seed")
     page = write_comparison(runs, tmp_path / "out").read_text()
-    assert f"<strong>Mind.</strong> {said}" in page
+    assert f"<strong>Caution.</strong> {said}" in page
     assert said in json.loads((tmp_path / "out" / "compare.json").read_text())["warnings"]
     assert f"Warning: {said}" in shown(compare_table(compare_rows(runs), [said]))
 
@@ -115,7 +111,7 @@ def test_accountants_and_caveats_name_the_models_where_they_differ(runs_of, tmp_
     first = re.findall(r"<td[^>]*>(.*?)</td>", section)[:7]
     assert first == [
         "PLD (some 1.0), add/remove one user", "4,321 users", "0.8", "0.5", "0.0148",
-        "1,200, of them 200 lost in a crash, but spent", "2.10",
+        "1,200, including 200 that a crash lost", "2.10",
     ]  # fmt: skip
 
 

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.run import open_run
+from leakscope.records.runs.run_manifest import open_run
 from leakscope.reporting.opened_run import Run
 
 

@@ -9,12 +9,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.run import SEQUENCES, open_run
-from leakscope.reporting.pages import report_page as page_module
+from leakscope.records.runs.run_manifest import open_run
+from leakscope.records.runs.sequence_columns import sequences_schema
+from leakscope.reporting.pages import listed_tables
 from leakscope.reporting.pages.document import embedded
 from leakscope.reporting.pages.report_page import write_page
 from leakscope.reporting.rows.listing import first_sequences, most_exposed, unique_perplexities
-from report_runs import sequence, user
+from report_runs import WORD, sequence, user
 
 ATTACK = "</script><img src=x onerror=alert(1)>"
 WORDS = ("zebra", "sleeps", "giraffe", "purple", "secret", "thank")
@@ -70,7 +71,7 @@ def test_markup_in_data_comes_out_escaped(make_run):
     rows = [sequence(0, f"zebra {ATTACK}", contexts=[f"before {ATTACK}"])]
     run = make_run(
         rows=rows, users=[user(1, 1, ATTACK)], name=ATTACK,
-        model={"architecture": {"kind": ATTACK}, "training": {ATTACK: ATTACK}},
+        model=WORD | {"architecture": {"kind": ATTACK}, "training": {ATTACK: ATTACK}},
     )  # fmt: skip
     text = write_page(run).read_text()
     assert "<img" not in text
@@ -151,7 +152,7 @@ def test_the_page_is_private(make_run):
 
 
 def test_long_tables_are_cut_and_say_where_the_rest_is(make_run, monkeypatch):
-    monkeypatch.setattr(page_module, "ROWS", 10)
+    monkeypatch.setattr(listed_tables, "ROWS", 10)
     rows = [sequence(id, f"zebra number{id}") for id in range(25)]
     text = write_page(make_run(rows=rows)).read_text()
     assert text.count("<tr class=") == 10
@@ -181,7 +182,7 @@ def test_only_the_row_groups_that_are_shown_are_read(make_run):
     rows = [sequence(id, f"zebra number{id}", users=1 if id < 30 else 2) for id in range(1000)]
     path = run / "sequences.parquet"
     pq.write_table(
-        pa.Table.from_pylist(rows, schema=SEQUENCES), path, row_group_size=100,
+        pa.Table.from_pylist(rows, schema=sequences_schema()), path, row_group_size=100,
         write_page_checksum=True,
     )  # fmt: skip
     begin = pq.ParquetFile(path).metadata.row_group(5).column(0).data_page_offset
@@ -206,10 +207,11 @@ def test_the_most_exposed_users_come_first(make_run):
     found = most_exposed(make_run(users=users), 8, revealed=True)
     obvious = sorted((u for u in users if u["unique_sequences"]),
                      key=lambda u: (-u["unique_sequences"], u["user"]))[:8]  # fmt: skip
-    assert [u.user for u in found] == [u["user"] for u in obvious]
-    assert {u.key for u in most_exposed(make_run("other", users=users), 8, revealed=False)} == {
-        None
-    }
+    assert [u.values["user"] for u in found] == [u["user"] for u in obvious]
+    assert [u.name for u in found] == [u["user_key"] for u in obvious]
+    hidden = most_exposed(make_run("other", users=users), 8, revealed=False)
+    assert [u.name for u in hidden] == [f"user {u['user']}" for u in obvious]
+    assert not [u for u in hidden if "user_key" in u.values]
 
 
 def test_a_directory_that_is_no_run_is_refused(tmp_path: Path):

@@ -3,12 +3,9 @@
 import pytest
 from rich.console import Console
 
-from leakscope.reporting.comparison.compared_runs import (
-    cautions,
-    compare_rows,
-    load_runs,
-    write_comparison,
-)
+from leakscope.reporting.comparison.compare_page import write_comparison
+from leakscope.reporting.comparison.compared_runs import cautions, load_runs
+from leakscope.reporting.comparison.compared_table import compare_rows
 from leakscope.reporting.pages.harden_page import cell, write_hardening
 from leakscope.reporting.pages.report_page import write_page
 from leakscope.reporting.rows.listing import easiest, sequence_of, unique_by_user

@@ -3,8 +3,9 @@ import re
 import pytest
 from rich.console import Console
 
-from leakscope.records.run import open_run
-from leakscope.reporting.comparison.compared_runs import compare_rows, load_runs
+from leakscope.records.runs.run_manifest import open_run
+from leakscope.reporting.comparison.compared_runs import load_runs
+from leakscope.reporting.comparison.compared_table import compare_rows
 from leakscope.reporting.facts.values import share
 from leakscope.reporting.terminal.tables import compare_table, run_table, sequences_table
 from report_runs import sequence
@@ -76,3 +77,9 @@ def test_training_text_cannot_steer_the_terminal_or_use_markup(make_run):
 )  # fmt: skip
 def test_shares_round_neither_to_none_nor_to_all(part, whole, text):
     assert share(part, whole) == text
+
+
+def test_a_least_context_that_was_not_looked_for_is_bounded_by_the_shortest_one(make_run):
+    text = shown(sequences_table(make_run(), 5))
+    assert "Least context" in text and text.count("≤ 3") == 2
+    assert "Ratio" not in text  # no row has one

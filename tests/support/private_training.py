@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from leakscope.corpus.builder import BuildSettings, build_rows
+from leakscope.corpus.build_settings import BuildSettings
+from leakscope.corpus.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.models.word.architecture import Architecture
 from leakscope.training.dp.dp_settings import PrivacySettings
@@ -28,7 +29,7 @@ def private(kind="gru", **changes):
     for name, value in changes.items():
         (terms if name in PrivacySettings.__dataclass_fields__ else settings)[name] = value
     terms = {name: value for name, value in terms.items() if value is not None}
-    return TrainSettings(TINY[kind], privacy=PrivacySettings(**terms), **settings)
+    return TrainSettings(TINY[kind], mitigation=PrivacySettings(**terms), **settings)
 
 
 def tiny_corpus(folder):

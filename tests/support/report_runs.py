@@ -8,7 +8,10 @@ import pyarrow as pa
 import pytest
 
 from leakscope.records.artifacts import private_directory, write_json, write_parquet
-from leakscope.records.run import SEQUENCES, USERS, Metrics, RunManifest
+from leakscope.records.runs.run_manifest import RunManifest
+from leakscope.records.runs.run_metrics import Metrics
+from leakscope.records.runs.sequence_columns import sequences_schema
+from leakscope.records.runs.user_columns import users_schema
 
 MakeRun = Callable[..., Path]
 
@@ -67,9 +70,16 @@ METRICS = {
     "elsewhere": {"truncated": {"tried": 10, "out": 4}},
 }  # fmt: skip
 
-WORD = {"kind": "word", "training": {"epochs": 1}}
-"""The config of a model that leakscope trained, as far as reports look."""
+WORD = {
+    "kind": "word", "architecture": {"kind": "gru", "layers": 1, "hidden": 8}, "vocabulary": 9,
+    "vocabulary_digest": "v", "lexicon_digest": "1e", "corpus_digest": "c0ffee",
+    "lowercase": False, "parameters": 77, "training": {"epochs": 1}, "progress": {}, "versions": {},
+}  # fmt: skip
+"""The config of a model that leakscope trained."""
+CAUSAL = {"kind": "causal", "architecture": {"kind": "llama"}}
+ENDPOINT = {"kind": "endpoint", "url": "http://127.0.0.1:1/v1", "model": "m"}
 PRIVACY = {
+    "kind": "dp",
     "epsilon": 2.9985, "reason": None, "delta": 0.0001001, "unit": "user",
     "accountant": "PLD (some 1.0), add/remove one user", "noise_multiplier": 0.8, "clip": 0.5,
     "rate": 0.0148, "expected_units": 64.0, "words_per_user": 500, "units": 4321, "steps": 1200,
@@ -130,13 +140,14 @@ def make_run(tmp_path: Path) -> MakeRun:
         if users is None:
             users = [user(3, 1, "ada" if revealed else None), user(9, 0, None)]
         run = private_directory(tmp_path / where)
-        write_parquet(run / "sequences.parquet", pa.Table.from_pylist(rows, schema=SEQUENCES))
-        write_parquet(run / "users.parquet", pa.Table.from_pylist(users, schema=USERS))
+        listed = pa.Table.from_pylist(rows, schema=sequences_schema())
+        write_parquet(run / "sequences.parquet", listed)
+        write_parquet(run / "users.parquet", pa.Table.from_pylist(users, schema=users_schema()))
         write_json(run / "metrics.json", make_metrics(rows, **metrics))
         manifest = RunManifest(
             name=name, versions={"leakscope": "0.1.0"}, settings={"top_k": 1, "reveal": revealed},
             revealed=revealed, corpus_digest=corpus, lexicon_digest="1e", model_digest="3d",
-            model=model or {}, public=public,
+            model=model or CAUSAL, public=public,
         )  # fmt: skip
         write_json(run / "manifest.json", manifest)
         return run
@@ -155,7 +166,8 @@ def make_snapshots(make_run: MakeRun, tmp_path: Path) -> Callable[[int], Path]:
                 f"snaps/epoch-{epoch:03}",
                 rows=rows,
                 name=f"epoch-{epoch:03}",
-                model={
+                model=WORD
+                | {
                     "training": {"epochs": number, "seed": 0},
                     "progress": {"epoch": float(epoch), "step": 100 * epoch},
                 },

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from leakscope.corpus.lexicon import Lexicon
-from leakscope.models.interface import Distribution
+from leakscope.models.interface import Distribution, LanguageModel, NextWords
+from leakscope.models.word.carried_words import best_words
 from leakscope.records.documents import Documents, Scores
 
 
@@ -35,6 +36,15 @@ class ScriptedModel:
             entries, len(self.lexicon), np.log(np.array([*values, 1 - sum(values)]))
         )
 
+    def begin(self, prefixes: Sequence[Sequence[str]]) -> "RereadPrefixes":
+        return RereadPrefixes(self, [tuple(prefix) for prefix in prefixes])
+
+    def next_words(self, prefixes: Sequence[Sequence[str]], count: int) -> list[NextWords]:
+        return best_words(self.begin, prefixes, count)
+
+    def hidden_states(self, documents: Documents) -> None:
+        return None
+
     def log_probs(self, documents: Documents, wanted: np.ndarray) -> np.ndarray:
         return self.score(documents, top_k=1, every_probability=True).log_prob[wanted]
 
@@ -57,3 +67,40 @@ class ScriptedModel:
             np.array(tops, np.float32),
             np.zeros(len(ranks), np.bool_),
         )
+
+
+@dataclass(frozen=True)
+class RereadPrefixes:
+    """Continuations in the plainest way: every prefix is asked for again by `next`."""
+
+    model: LanguageModel
+    prefixes: list[tuple[str, ...]]
+
+    @property
+    def entries(self) -> Sequence[str]:
+        return self.model.next(()).entries
+
+    @property
+    def words(self) -> int:
+        return self.model.next(()).words
+
+    def __len__(self) -> int:
+        return len(self.prefixes)
+
+    def log_probs(self, rows: np.ndarray | None = None) -> np.ndarray:
+        chosen = range(len(self)) if rows is None else rows.tolist()
+        found = [self.model.next(self.prefixes[row]).log_probs for row in chosen]
+        return np.array(found).reshape(len(found), len(self.entries))
+
+    def top(self, count: int) -> tuple[np.ndarray, np.ndarray]:
+        logs = self.log_probs()
+        best = np.argsort(-logs, axis=1, kind="stable")[:, :count]
+        return best, np.take_along_axis(logs, best, 1)
+
+    def silent(self) -> np.ndarray:
+        return np.array([self.model.next(prefix).silent for prefix in self.prefixes], np.bool_)
+
+    def extended(self, rows: np.ndarray, entries: np.ndarray) -> "RereadPrefixes":
+        pairs = zip(rows.tolist(), entries.tolist(), strict=True)
+        longer = [(*self.prefixes[row], self.entries[entry]) for row, entry in pairs]
+        return RereadPrefixes(self.model, longer)

@@ -23,6 +23,7 @@ from transformers import (
 
 from leakscope.corpus.words import spans
 from leakscope.records.documents import Documents
+from leakscope.records.ragged import offsets_of
 
 CORPUS = [
     "the cat sat on the mat, and the dog sat on the cat.",
@@ -192,7 +193,7 @@ def documents(texts: list[str]) -> Documents:
     return Documents(
         np.zeros(len(texts), np.int32),
         np.arange(len(texts), dtype=np.int64),
-        np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        offsets_of(np.array(lengths, np.int64)),
         np.zeros(sum(lengths), np.int32),
         texts,
     )

@@ -15,7 +15,8 @@ from leakscope.records.block_list import BlockList
 from leakscope.records.block_list_file import SALT_BYTES
 from leakscope.records.documents import LongArray
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.run import open_run
+from leakscope.records.runs.run_manifest import open_run
+from leakscope.records.unique import is_unique
 
 RATE = 0.001
 
@@ -98,11 +99,11 @@ def block_list(
 
 
 def unique_sequences(run: Path, corpus: Corpus) -> Iterator[list[int]]:
-    """The lexicon ids of every sequence of the run that one user alone has, each once, read from
+    """The lexicon ids of every unique sequence of the run, each once, read from
     the corpus where it first came out: a redacted run knows where, though not what.
     """
     listed = read_parquet(run / "sequences.parquet", ["id", "users_in_d"])
-    unique = listed["id"].to_numpy()[listed["users_in_d"].to_numpy() == 1]
+    unique = listed["id"].to_numpy()[is_unique(listed["users_in_d"].to_numpy())]
     columns = ["sequence", "document", "start", "length"]
     found = read_parquet(run / "occurrences.parquet", columns)
     names, first = np.unique(found["sequence"].to_numpy(), return_index=True)

@@ -19,12 +19,19 @@ from leakscope.auditing.public_models import public_source
 from leakscope.auditing.public_settings import PublicSettings
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
-from leakscope.leakage.pipeline import Subject, audit
+from leakscope.leakage.pipeline import Resources, audit
+from leakscope.leakage.subject import Subject
 from leakscope.models.subword.causal_model import causal_model
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.report_settings import ReportSettings
-from leakscope.records.run import Metrics
-from leakscope.reporting.comparison.compared_runs import load_runs, write_comparison
+from leakscope.records.models.audited_model import (
+    CallersNetworkRecord,
+    NetworkShape,
+    TrainingProgress,
+)
+from leakscope.records.runs.report_settings import ReportSettings
+from leakscope.records.runs.run_metrics import Metrics
+from leakscope.reporting.comparison.compare_page import write_comparison
+from leakscope.reporting.comparison.compared_runs import load_runs
 from leakscope.reporting.pages.report_page import write_page
 
 Record = TypeVar("Record")
@@ -62,14 +69,11 @@ def report_on(
         subject = Subject(
             name=name,
             digest=weights_digest(network),
-            config={
-                "kind": "causal",
-                "architecture": {"kind": kind},
-                "training": {"by": "the caller"},
-                "progress": {"step": step, "epoch": epoch},
-            },
+            config=CallersNetworkRecord(
+                architecture=NetworkShape(kind=kind),
+                progress=TrainingProgress(step=step, epoch=epoch),
+            ),
             load=lambda: model.reading(opened.lexicon),
-            figures={},
             measured=False,
         )
         return audit(
@@ -78,7 +82,7 @@ def report_on(
             target,
             asked,
             public=public_source(public, target, opened, how=how, progress=progress),
-            threads=how.threads,
+            resources=Resources(threads=how.threads),
             page=write_page,
             progress=progress,
         )

@@ -1,26 +1,24 @@
 """What a run says of the chat template that its model was read with."""
 
 from pathlib import Path
-from typing import Any
 
 from leakscope.auditing.loading_settings import LoadingSettings
 from leakscope.corpus.store import Corpus
 from leakscope.models.subword.chat_template import chat_of
 from leakscope.models.subword.loading import load_tokenizer
+from leakscope.records.models.audited_model import ChatTemplate
 
 
-def chat_record(path: Path, how: LoadingSettings, corpus: Corpus) -> dict[str, Any]:
+def chat_record(path: Path, how: LoadingSettings, corpus: Corpus) -> ChatTemplate | None:
     """The role, the digest, and how many training documents the template would change beyond
-    white space at their ends (they are read unchanged instead); empty without a template.
+    white space at their ends (they are read unchanged instead); None without a template.
     """
     if how.chat_template is None:
-        return {}
+        return None
     chat = chat_of(load_tokenizer(path, how.base), how.chat_template)
     altered = sum(
         chat.place(text).altered
         for part in corpus.documents(texts=True)
         for text in part.texts or []
     )
-    return {
-        "chat_template": {"role": chat.role, "digest": chat.digest, "altered_documents": altered}
-    }
+    return ChatTemplate(role=chat.role, digest=chat.digest, altered_documents=altered)

@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
+from leakscope.auditing.known_figures import ASK, TEXT_ONLY
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress
-from leakscope.leakage.pipeline import Subject
+from leakscope.leakage.subject import Subject
 from leakscope.models.interface import LanguageModel
 from leakscope.models.remote.answer_cache import Answers
 from leakscope.models.remote.client import Client
@@ -12,9 +13,9 @@ from leakscope.models.remote.endpoint import Endpoint, RequestLimits
 from leakscope.models.remote.handshake import remote_model
 from leakscope.records.artifacts import digest_of
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.report_settings import ReportSettings
-
-_TRAINING = ("train_perplexity", "train_perplexity_low", "train_perplexity_high")
+from leakscope.records.models.audited_model import EndpointRecord
+from leakscope.records.models.model_figures import ModelFigures
+from leakscope.records.runs.report_settings import ReportSettings
 
 
 class Connection:
@@ -53,17 +54,12 @@ def served_subject(endpoint: Endpoint, connection: Connection, name: str | None)
     """A served model, as a report needs to know it. Its weights are not known, so it goes by its
     address and name.
     """
-    why = (
-        "a text-only endpoint tells no probabilities"
-        if endpoint.mode == "text"
-        else "--full-perplexity would measure it"
-    )
     return Subject(
         name=name or endpoint.model,
         digest=digest_of(endpoint.record()),
-        config=endpoint.record(),
+        config=EndpointRecord.model_validate(endpoint.record()),
         load=connection,
-        figures={"reasons": dict.fromkeys(_TRAINING, why)},
+        figures=ModelFigures.without_training(TEXT_ONLY if endpoint.mode == "text" else ASK),
         measured=False,
     )
 

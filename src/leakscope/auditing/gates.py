@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.run import Metrics
+from leakscope.records.runs.run_metrics import Metrics
 from leakscope.reporting.facts.guarantee import INSECURE, Guarantee
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {

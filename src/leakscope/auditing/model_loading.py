@@ -3,7 +3,6 @@
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from leakscope.auditing.loading_settings import LoadingSettings
 from leakscope.corpus.store import Corpus
@@ -14,6 +13,7 @@ from leakscope.models.subword.loading import is_pretrained, load_causal
 from leakscope.models.word.model_directory import load_model
 from leakscope.records.artifacts import digest_of, digest_of_file
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.models.audited_model import CausalModelRecord, HubOrigin, NetworkShape
 
 _FILES = ("*.safetensors", "*.gguf", "tokenizer.json", "config.json", "adapter_config.json")
 
@@ -37,8 +37,7 @@ def load_for_corpus(path: Path, corpus: Path, how: LoadingSettings) -> LanguageM
 def load_pretrained(path: Path, how: LoadingSettings) -> CausalModel:
     """Load a causal model from elsewhere; only an adapter takes the base."""
     base = how.base if _is_adapter(path) else None
-    device = _device(how.device)
-    loaded = load_causal(path, device, how.dtype, base, batch_tokens=how.most_tokens)
+    loaded = load_causal(path, how.device, how.dtype, base, batch_tokens=how.most_tokens)
     return loaded if how.chat_template is None else loaded.chatting(how.chat_template)
 
 
@@ -65,37 +64,40 @@ def _listed(home: Path) -> set[Path]:
     return {file for pattern in _FILES for file in home.glob(pattern)}
 
 
-def pretrained_config(path: Path, how: LoadingSettings) -> dict[str, Any]:
+def pretrained_config(path: Path, how: LoadingSettings) -> CausalModelRecord:
     """What a run says of a causal model, from its files alone."""
-    found: dict[str, Any] = {"kind": "causal", "dtype": how.dtype}
-    if (origin := origin_of(path)) is not None:
-        found["hub"] = origin
-    if how.base is not None and (origin := origin_of(how.base)) is not None:
-        found["base_hub"] = origin
+    return CausalModelRecord(
+        dtype=how.dtype,
+        hub=hub_origin(path),
+        base_hub=None if how.base is None else hub_origin(how.base),
+        architecture=_shape(path),
+    )
+
+
+def hub_origin(path: Path) -> HubOrigin | None:
+    """Where on the hub a model comes from; None if it is not in the hub's cache."""
+    found = origin_of(path)
+    return None if found is None else HubOrigin.model_validate(found)
+
+
+def _shape(path: Path) -> NetworkShape:
+    """The network's shape, from the files of a causal model."""
     if path.is_file():
-        return found | {"architecture": {"kind": "gguf"}}
+        return NetworkShape(kind="gguf")
     adapter = path / "adapter_config.json"
     if adapter.exists():
         known = json.loads(adapter.read_bytes())
-        return found | {"architecture": {"kind": str(known.get("peft_type", "adapter"))}}
+        return NetworkShape(kind=str(known.get("peft_type", "adapter")))
     known = json.loads((path / "config.json").read_bytes())
     names = {"layers": ("num_hidden_layers", "n_layer"), "hidden": ("hidden_size", "n_embd")}
     shape = {
         ours: known[theirs] for ours, options in names.items() for theirs in options
         if theirs in known
     }  # fmt: skip
-    return found | {"architecture": {"kind": known["model_type"], **shape}}
+    return NetworkShape(kind=known["model_type"], **shape)
 
 
 def pretrained_name(path: Path) -> str:
     """What a causal model is called in tables: cached ones lie in folders named by hashes."""
     origin = origin_of(path)
     return path.resolve().stem if origin is None else origin["name"].split("/")[1]
-
-
-def _device(name: str) -> str:
-    if name != "auto":
-        return name
-    import torch
-
-    return "cuda" if torch.cuda.is_available() else "cpu"

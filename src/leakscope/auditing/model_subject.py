@@ -2,9 +2,9 @@
 
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from leakscope.auditing.chat_record import chat_record
+from leakscope.auditing.known_figures import ASK, figures_of_training
 from leakscope.auditing.loading_settings import LoadingSettings
 from leakscope.auditing.model_loading import (
     check_base,
@@ -14,7 +14,7 @@ from leakscope.auditing.model_loading import (
     pretrained_name,
 )
 from leakscope.corpus.store import Corpus
-from leakscope.leakage.pipeline import Subject
+from leakscope.leakage.subject import Subject
 from leakscope.models.interface import LanguageModel
 from leakscope.models.subword.loading import is_pretrained
 from leakscope.models.word.model_directory import load_config
@@ -22,11 +22,9 @@ from leakscope.models.word.word_model import WordModel
 from leakscope.models.wrappers.blocked import BlockedModel
 from leakscope.records.artifacts import digest_of, digest_of_file
 from leakscope.records.block_list import BlockList
-from leakscope.records.dp_record import without_seed
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.model import ModelConfig
-
-_TRAINING = ("train_perplexity", "train_perplexity_low", "train_perplexity_high")
+from leakscope.records.models.dp_record import without_seed
+from leakscope.records.models.model_figures import ModelFigures
 
 
 def subject_of(
@@ -51,10 +49,12 @@ def _pretrained(path: Path, corpus: Corpus, how: LoadingSettings, name: str | No
     digest = pretrained_digest(path, how.base) + how.dtype
     return Subject(
         name=name or pretrained_name(path),
-        digest=digest if not chat else digest_of([digest, chat]),
-        config=pretrained_config(path, how) | chat,
+        digest=digest
+        if chat is None
+        else digest_of([digest, {"chat_template": chat.model_dump()}]),
+        config=pretrained_config(path, how).model_copy(update={"chat_template": chat}),
         load=partial(load_for_corpus, path, corpus.path, how),
-        figures={"reasons": dict.fromkeys(_TRAINING, "--full-perplexity would measure it")},
+        figures=ModelFigures.without_training(ASK),
         measured=False,
     )
 
@@ -80,9 +80,9 @@ def _word_level(
         digest=digest_of_file(path / "model.safetensors")
         if (path / "model.safetensors").exists()
         else "",
-        config=config.model_dump(mode="json"),
+        config=config,
         load=partial(_load, path, corpus.path, how, block_list),
-        figures=_figures(config, corpus),
+        figures=figures_of_training(config, corpus),
     )
 
 
@@ -94,25 +94,3 @@ def _load(
     if block_list is None or not isinstance(loaded, WordModel):
         return loaded
     return BlockedModel(loaded, BlockList.load(block_list), Corpus.open(corpus).lexicon.words)
-
-
-def _figures(config: ModelConfig, corpus: Corpus) -> dict[str, Any]:
-    """What the training measured of this very model on this very corpus."""
-    known = config.progress
-    accuracy = {
-        int(key.removeprefix("validation_top")): value
-        for key, value in known.items()
-        if key.startswith("validation_top") and value is not None
-    }
-    figures = {key: known.get(key) for key in (*_TRAINING, "validation_perplexity")}
-    reasons = dict.fromkeys(
-        ("validation_perplexity", "validation_accuracy"),
-        "the loss is beyond any number: the training diverged"
-        if corpus.manifest.validation.documents
-        else "the corpus has no validation documents",
-    )
-    if config.privacy is not None:
-        reasons |= dict.fromkeys(
-            _TRAINING, "a private training does not measure it; --full-perplexity would"
-        )
-    return figures | {"validation_accuracy": accuracy or None, "reasons": reasons}

@@ -7,7 +7,7 @@ from leakscope.models.word.model_directory import load_config
 from leakscope.records.artifacts import digest_of_file
 from leakscope.records.documents import IntArray
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.model import ModelConfig, users_digest
+from leakscope.records.models.model_config import ModelConfig, users_digest
 
 
 def weights_digest(path: Path) -> str:

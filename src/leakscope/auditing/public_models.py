@@ -3,12 +3,16 @@
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from leakscope.auditing.loading_settings import LoadingSettings
-from leakscope.auditing.model_loading import load_for_corpus, pretrained_digest, pretrained_name
+from leakscope.auditing.model_loading import (
+    hub_origin,
+    load_for_corpus,
+    pretrained_digest,
+    pretrained_name,
+)
 from leakscope.auditing.provenance import prove_unseen, seen_warnings, weights_digest
 from leakscope.auditing.public_settings import CROSSFIT, RETRAIN, PublicSettings
 from leakscope.auditing.public_training import (
@@ -22,16 +26,22 @@ from leakscope.auditing.public_training import (
 from leakscope.auditing.training_recipe import Recipe, recipe_of, was_trained_like
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress
-from leakscope.leakage.scrutiny.public_surprise import Public, PublicSource
+from leakscope.leakage.scrutiny.public_surprise import PublicModel, PublicSource
 from leakscope.models.interface import LanguageModel
-from leakscope.models.subword.hub import find_model, origin_of
+from leakscope.models.subword.hub import find_model
 from leakscope.models.subword.loading import is_pretrained
 from leakscope.models.word.model_directory import load_config
 from leakscope.models.wrappers.by_user import ByUser
 from leakscope.records.artifacts import digest_of_file, read_json
 from leakscope.records.documents import IntArray
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.model import users_digest
+from leakscope.records.models.model_config import users_digest
+from leakscope.records.models.public_model import (
+    CrossFittedModelRecord,
+    GivenModelRecord,
+    PublicModelRecord,
+    RetrainedModelRecord,
+)
 
 
 def with_model_found(public: PublicSettings) -> PublicSettings:
@@ -78,29 +88,31 @@ def public_source(
     return partial(_given, path, model, corpus, how)
 
 
-def same_public_model(public: PublicSettings, record: dict[str, Any] | None, model: Path) -> bool:
+def same_public_model(
+    public: PublicSettings, record: PublicModelRecord | None, model: Path
+) -> bool:
     """Whether a finished run's `record` of its public model is what `public` would give."""
     if public.public is None or record is None:
         return public.public is None and record is None
-    if record["kind"] != public.kind:
+    if record.kind != public.kind:
         return False
     folder = public.public_dir or beside(model)
     if public.public == RETRAIN:
-        if not record["digests"]:
+        if not record.digests:
             return True
-        paths = [folder / record["name"]]
+        paths = [folder / record.name]
     elif public.public == CROSSFIT:
         paths = sorted(folds_folder(folder, public.folds).glob("fold-*"))
     elif public.kind == CROSSFIT:
         paths = sorted(Path(public.public).glob("fold-*"))
     elif is_pretrained(Path(public.public)):
-        return bool(record["digests"] == [pretrained_digest(Path(public.public), None)])
+        return record.digests == (pretrained_digest(Path(public.public), None),)
     else:
         paths = [Path(public.public)]
     found = [path / "model.safetensors" for path in paths]
-    return all(path.exists() for path in found) and record["digests"] == [
+    return all(path.exists() for path in found) and record.digests == tuple(
         digest_of_file(path) for path in found
-    ]
+    )
 
 
 def _retrained(
@@ -110,21 +122,20 @@ def _retrained(
     how: LoadingSettings,
     progress: Progress,
     owners: IntArray,
-) -> Public:
+) -> PublicModel:
     """A model that was trained without the owners of unique sequences, proven to be so."""
     if not len(owners):
-        return Public("retrain", "none needed", (), _nothing)
+        return PublicModel(RetrainedModelRecord(name="none needed", digests=()), _nothing)
     target = train_without_owners(corpus, folder, recipe, owners, how.threads, progress)
     prove_unseen(target, corpus, users_digest(owners))
-    details = {"users_left_out": len(owners)}
     digest = digest_of_file(target / "model.safetensors")
-    load = partial(load_for_corpus, target, corpus.path, how)
-    return Public("retrain", target.name, (digest,), load, details=details)
+    record = RetrainedModelRecord(name=target.name, digests=(digest,), users_left_out=len(owners))
+    return PublicModel(record, partial(load_for_corpus, target, corpus.path, how))
 
 
 def _crossfitted(
     path: Path, audited: Path | None, corpus: Corpus, how: LoadingSettings, owners: IntArray
-) -> Public:
+) -> PublicModel:
     """The cross-fitted models in `path`, each proven to have been trained without its users."""
     known = read_json(path / "folds.json", Folds, "a folder of cross-fitted models")
     if known.corpus_digest != corpus.manifest.digest:
@@ -140,17 +151,14 @@ def _crossfitted(
         and (audited / "config.json").exists()
         and all(was_trained_like(load_config(folder), audited) for folder in folders)
     )
-    return Public(
-        kind="crossfit",
+    record = CrossFittedModelRecord(
         name=path.name,
         digests=tuple(digest_of_file(folder / "model.safetensors") for folder in folders),
-        load=partial(_load_folds, folders, corpus.path, how),
-        details={
-            "folds": known.folds,
-            "owners_judged": len(owners),
-            "trained_like_the_audited_model": alike,
-        },
+        folds=known.folds,
+        owners_judged=len(owners),
+        trained_like_the_audited_model=alike,
     )
+    return PublicModel(record, partial(_load_folds, folders, corpus.path, how))
 
 
 def _load_folds(folders: list[Path], corpus: Path, how: LoadingSettings) -> LanguageModel:
@@ -160,30 +168,28 @@ def _load_folds(folders: list[Path], corpus: Path, how: LoadingSettings) -> Lang
 
 def _given(
     path: Path, audited: Path | None, corpus: Corpus, how: LoadingSettings, owners: IntArray
-) -> Public:
+) -> PublicModel:
     """A model that somebody chose, with a warning if it has seen the users."""
     config = load_config(path)
     digest = digest_of_file(path / "model.safetensors")
-    return Public(
-        kind="given",
+    record = GivenModelRecord(
         name=path.resolve().name,
         digests=(digest,),
-        load=partial(load_for_corpus, path, corpus.path, how),
         warnings=tuple(seen_warnings(config, digest, audited, corpus, owners)),
-        details={"parameters": config.parameters},
+        parameters=config.parameters,
     )
+    return PublicModel(record, partial(load_for_corpus, path, corpus.path, how))
 
 
-def _pretrained(path: Path, corpus: Corpus, how: LoadingSettings, owners: IntArray) -> Public:
+def _pretrained(path: Path, corpus: Corpus, how: LoadingSettings, owners: IntArray) -> PublicModel:
     """A causal model from elsewhere: whom it has seen, nobody can tell from its files."""
-    origin = origin_of(path)
-    return Public(
-        kind="given",
+    record = GivenModelRecord(
         name=pretrained_name(path),
         digests=(pretrained_digest(path, None),),
-        load=partial(load_for_corpus, path, corpus.path, how),
-        details={"owners_judged": len(owners)} | ({"hub": origin} if origin else {}),
+        owners_judged=len(owners),
+        hub=hub_origin(path),
     )
+    return PublicModel(record, partial(load_for_corpus, path, corpus.path, how))
 
 
 def _nothing() -> LanguageModel:

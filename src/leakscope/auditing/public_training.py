@@ -13,7 +13,7 @@ from leakscope.models.word.model_directory import load_config
 from leakscope.records.artifacts import digest_of, private_directory, write_json
 from leakscope.records.documents import IntArray
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.model import users_digest
+from leakscope.records.models.model_config import users_digest
 from leakscope.training.loop import train
 
 

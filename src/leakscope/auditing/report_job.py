@@ -15,13 +15,15 @@ from leakscope.auditing.public_settings import PublicSettings
 from leakscope.auditing.running_settings import RunningSettings
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress
-from leakscope.leakage.pipeline import Subject, audit, is_same_run
+from leakscope.leakage.pipeline import Resources, audit
+from leakscope.leakage.run_directory import is_same_run
+from leakscope.leakage.subject import Subject
 from leakscope.models.remote.endpoint import Endpoint, RequestLimits
 from leakscope.models.subword.hub import find_model
 from leakscope.records.artifacts import digest_of_file
 from leakscope.records.block_list import BlockList
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.report_settings import ReportSettings
+from leakscope.records.runs.report_settings import ReportSettings
 
 
 @dataclass(frozen=True)
@@ -121,8 +123,7 @@ class ReportJob:
             out,
             self.settings,
             public=source,
-            workers=self.running.workers,
-            threads=self.running.threads,
+            resources=Resources(self.running.workers, self.running.threads),
             page=self.page,
             progress=named,
         )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from leakscope.auditing.provenance import weights_digest
 from leakscope.corpus.lexicon import words_digest
@@ -13,12 +13,12 @@ from leakscope.corpus.store import Corpus
 from leakscope.models.subword.loading import is_pretrained
 from leakscope.models.word.model_directory import load_config, words_of
 from leakscope.records.artifacts import digest_of_file
-from leakscope.records.dp_record import PrivacyRecord
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.model import ModelConfig
-from leakscope.training.dp.dp_settings import PrivacySettings
-from leakscope.training.history import known_words
+from leakscope.records.models.earlier_config import digested_training
+from leakscope.records.models.model_config import ModelConfig
+from leakscope.training.mitigations.registry import registered
 from leakscope.training.train_settings import TrainSettings
+from leakscope.training.vocabulary import known_words
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,8 @@ class Recipe:
         data. Reports tell the name, so nothing secret is in it.
         """
         words = [] if self.vocabulary_from is None else [self.vocabulary]
-        return [users, self.settings.shareable(), corpus, self.started_from or "", *words]
+        told = digested_training(self.settings.shareable())
+        return [users, told, corpus, self.started_from or "", *words]
 
     def made(self, config: ModelConfig) -> bool:
         """Whether a model's config is that of this recipe, whomever it left out."""
@@ -98,34 +99,21 @@ def was_trained_like(model: ModelConfig, audited: Path) -> bool:
 
 def settings_of(model: Path, config: ModelConfig) -> TrainSettings:
     """The settings to train another model with, like the one in `model`, on fewer users."""
-    told = config.training
-    if isinstance(told.get("privacy"), dict):
-        told = told | {"privacy": told["privacy"] | {"insecure_seed": None}}
+    told, record = config.training, config.mitigation
+    if isinstance(told.get("mitigation"), dict):
+        told = told | {"mitigation": _without_seed(told["mitigation"])}
     try:
-        settings = TypeAdapter(TrainSettings).validate_python(told)
+        settings = TrainSettings.from_record(told)
+        if settings.mitigation.kind == record.kind:
+            record = registered(record.kind).record.model_validate(record.model_dump())
+            return replace(settings, mitigation=settings.mitigation.repeated(record))
     except ValidationError:
-        settings = None
-    if settings is None or (settings.privacy is not None and config.privacy is None):
-        raise LeakscopeError(
-            f"The config of {model} does not say how it was trained; give a --public MODEL."
-        )
-    if settings.privacy is None or config.privacy is None:
-        return settings
-    return replace(settings, privacy=_as_private(settings.privacy, config.privacy))
-
-
-def _as_private(given: PrivacySettings, record: PrivacyRecord) -> PrivacySettings:
-    """The same mechanism for fewer users: rate, noise and delta as they were, where the settings
-    would have made others of another number of users. Noise and draws are fresh, whatever they
-    were: equal noise in two models would cancel out between them.
-    """
-    return replace(
-        given,
-        users_per_step=None,
-        rate=record.rate,
-        noise_multiplier=record.noise_multiplier,
-        target_epsilon=None,
-        delta=record.delta,
-        snapshot_at_epsilon=(),
-        insecure_seed=None,
+        pass
+    raise LeakscopeError(
+        f"The config of {model} does not say how it was trained; give a --public MODEL."
     )
+
+
+def _without_seed(mitigation: dict[str, Any]) -> dict[str, Any]:
+    """Settings without an insecure seed, of which a config tells only that it was given."""
+    return {name: value for name, value in mitigation.items() if name != "insecure_seed"}

@@ -9,7 +9,7 @@ from cyclopts import App, ArgumentCollection, Token
 
 from leakscope.cli.command import Command
 from leakscope.commands.given import of_type, refuse_unknown
-from leakscope.commands.option_tables import PARTS, command_options
+from leakscope.commands.option_tables import COMMANDS, command_options
 from leakscope.commands.options import Option
 from leakscope.records.errors import LeakscopeError
 
@@ -50,7 +50,7 @@ def _options_in(path: Path, command: str, given: set[str]) -> dict[str, Any]:
             )
         return data.get("options") or _of_older_run(data, given)
     # "corpus" is an argument of some commands and the first word of others.
-    tables = {name.split()[0] for name in PARTS}
+    tables = {name.split()[0] for name in COMMANDS}
     found = {
         key: value
         for key, value in data.items()

@@ -18,7 +18,7 @@ def harden(asked: Asked) -> None:
     """
     from leakscope.commands.harden import BLOCK_LIST
     from leakscope.commands.harden import harden as work
-    from leakscope.records.run import open_run
+    from leakscope.records.runs.run_manifest import open_run
     from leakscope.reporting.facts.guarantee import guarantee_of, stamp
     from leakscope.reporting.terminal.tables import hardening_table
 

@@ -44,7 +44,7 @@ def print_run(out: Path) -> None:
     """A report on the terminal, and where its page is."""
     from rich.console import Console
 
-    from leakscope.records.run import open_run
+    from leakscope.records.runs.run_manifest import open_run
     from leakscope.reporting.terminal.tables import run_table, sequences_table
 
     Console().print(run_table(*open_run(out)))
@@ -56,13 +56,13 @@ def warn_of(out: Path) -> None:
     """What is wrong with the public model or with the noise of a private training, on standard
     error.
     """
-    from leakscope.records.run import open_run
+    from leakscope.records.runs.run_manifest import open_run
     from leakscope.reporting.facts.guarantee import guarantee_of, stamp
 
     manifest = open_run(out)[0]
     public = manifest.public
     for warning in [
-        *([] if public is None else public["warnings"]),
+        *([] if public is None else public.warnings),
         *stamp(guarantee_of(manifest)),
     ]:
         tell(f"warning: {warning}")
@@ -70,7 +70,8 @@ def warn_of(out: Path) -> None:
 
 def print_comparison(runs: "list[ComparedRun]", as_json: bool) -> None:
     """A comparison on the terminal, or its rows as JSON with warnings on standard error."""
-    from leakscope.reporting.comparison.compared_runs import cautions, compare_rows, differences
+    from leakscope.reporting.comparison.compared_runs import cautions, differences
+    from leakscope.reporting.comparison.compared_table import compare_rows
     from leakscope.reporting.facts.values import printable
 
     if as_json:

@@ -9,7 +9,7 @@ from leakscope.cli.command import Argument, Asked, Command
 from leakscope.cli.printing import say, tell
 
 if TYPE_CHECKING:
-    from leakscope.auditing.probing.answers import Probe
+    from leakscope.auditing.probing.probe_answers import Probe
 
 
 def probe(asked: Asked) -> None:

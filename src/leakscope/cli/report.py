@@ -8,7 +8,7 @@ from leakscope.cli.printing import print_comparison, print_run, say, tell, warn_
 
 if TYPE_CHECKING:
     from leakscope.auditing.gates import Gate
-    from leakscope.records.run import Metrics
+    from leakscope.records.runs.run_metrics import Metrics
     from leakscope.reporting.facts.guarantee import Guarantee
 
 

@@ -18,18 +18,6 @@ class DemoSettings:
 
 
 @dataclass(frozen=True)
-class InputSettings:
-    """Where a corpus's input has the user and the text."""
-
-    user_column: str = "user"
-    """Column or key with the user."""
-    text_column: str = "text"
-    """Column or key with the text."""
-    format: str | None = None
-    """jsonl, csv, parquet, arrow, mbox, maildir, reddit or git; guessed if not given."""
-
-
-@dataclass(frozen=True)
 class CompareSettings:
     """Which runs may stand side by side."""
 
@@ -109,7 +97,7 @@ class TrainChoices:
         default="none",
         metadata={
             "group": "Training",
-            "choices": "leakscope.commands.option_tables:MITIGATION_NAMES",
+            "choices": "leakscope.training.mitigations.registry:MITIGATIONS",
         },
     )
     """How to train so that less is given away: dp is differential privacy for users

@@ -8,7 +8,8 @@ from typing import Any
 from leakscope.commands.command_settings import CompareSettings
 from leakscope.commands.given import Given
 from leakscope.commands.signatures import takes_options_of
-from leakscope.reporting.comparison.compared_runs import ComparedRun, load_runs, write_comparison
+from leakscope.reporting.comparison.compare_page import write_comparison
+from leakscope.reporting.comparison.compared_runs import ComparedRun, load_runs
 
 
 @takes_options_of("compare")

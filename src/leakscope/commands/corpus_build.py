@@ -5,13 +5,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from leakscope.commands.command_settings import InputSettings
 from leakscope.commands.given import Given
 from leakscope.commands.signatures import takes_options_of
-from leakscope.corpus.builder import BuildSettings
+from leakscope.corpus.build_settings import BuildSettings
 from leakscope.corpus.builder import build as build_corpus
 from leakscope.corpus.manifest import CorpusManifest
-from leakscope.corpus.readers.rows import Columns
+from leakscope.corpus.readers.input_settings import InputSettings
 from leakscope.engine.progress import Progress, silent
 
 
@@ -25,13 +24,11 @@ def build(
 ) -> CorpusManifest:
     """Build a corpus directory from user-keyed text, in one file or folder or in several."""
     given = Given("corpus build", settings, options)
-    source = given.make(InputSettings)
     paths = [inputs] if isinstance(inputs, str | os.PathLike) else list(inputs)
     corpus = build_corpus(
         [Path(path) for path in paths],
         Path(out),
-        columns=Columns(source.user_column, source.text_column),
-        format=source.format,
+        input_settings=given.make(InputSettings),
         settings=given.make(BuildSettings),
         progress=progress,
     )

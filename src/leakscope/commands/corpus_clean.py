@@ -9,7 +9,6 @@ from leakscope.commands.signatures import takes_options_of
 from leakscope.corpus.cleaning.clean_settings import CleanSettings
 from leakscope.corpus.cleaning.clean_summary import CleanSummary
 from leakscope.corpus.cleaning.cleaner import clean as clean_corpus
-from leakscope.corpus.personal_data.kinds import KINDS
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
 
@@ -23,7 +22,5 @@ def clean(
     **options: Any,
 ) -> CleanSummary:
     """Write a new corpus without duplicates, personal data or rare words, as is asked for."""
-    if "all" in (options.get("scrub") or ()):
-        options["scrub"] = KINDS
     asked = Given("corpus clean", settings, options).make(CleanSettings)
     return clean_corpus(Corpus.open(Path(corpus)), Path(out), asked, progress)

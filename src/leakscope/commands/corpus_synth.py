@@ -6,9 +6,9 @@ from typing import Any
 
 from leakscope.commands.given import Given
 from leakscope.commands.signatures import takes_options_of
+from leakscope.corpus.synthetic.synth_files import SynthSummary
+from leakscope.corpus.synthetic.synth_files import synth as write_synthetic
 from leakscope.corpus.synthetic.synth_settings import SynthSettings
-from leakscope.corpus.synthetic.write import SynthSummary
-from leakscope.corpus.synthetic.write import synth as write_synthetic
 from leakscope.engine.progress import Progress, silent
 
 
@@ -17,7 +17,5 @@ def synth(
     out: str | os.PathLike[str], *settings: object, progress: Progress = silent, **options: Any
 ) -> SynthSummary:
     """Write a synthetic corpus with known secrets: `data.parquet` and `truth.parquet`."""
-    if options.get("users") is None and options.get("words") is not None:
-        options["users"] = max(40, options["words"] // 1500)
     asked = Given("corpus synth", settings, options).make(SynthSettings)
     return write_synthetic(Path(out), asked, lambda words: progress("words", words, asked.words))

@@ -17,7 +17,7 @@ from leakscope.corpus.manifest import CorpusManifest
 from leakscope.engine.progress import Progress, silent
 from leakscope.models.word.architecture import Architecture
 from leakscope.records.artifacts import fresh_directory, read_parquet
-from leakscope.records.run import Metrics
+from leakscope.records.runs.run_metrics import Metrics
 from leakscope.reporting.opened_run import Run
 from leakscope.training.train_settings import TrainSettings
 

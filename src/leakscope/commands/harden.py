@@ -11,9 +11,9 @@ from leakscope.commands.given import Given
 from leakscope.commands.signatures import takes_options_of
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
-from leakscope.leakage.hardening.hardened_points import Point, harden_run
+from leakscope.leakage.hardening.hardened_points import HardenedPoint, harden_run
 from leakscope.records.artifacts import fresh_directory, write_json
-from leakscope.records.run import open_run
+from leakscope.records.runs.run_manifest import open_run
 from leakscope.reporting.pages.harden_page import write_hardening
 
 BLOCK_LIST = "blocklist.bloom"
@@ -27,7 +27,7 @@ def harden(
     *settings: object,
     progress: Progress = silent,
     **options: Any,
-) -> list[Point]:
+) -> list[HardenedPoint]:
     """Curves over confidence thresholds and top-k from what `run` has stored, and a block list of
     its unique sequences, into the directory `out`.
     """

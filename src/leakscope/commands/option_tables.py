@@ -2,20 +2,15 @@
 a new option, without another line here or in `cli`.
 """
 
+from collections.abc import Iterator
 from dataclasses import MISSING, fields, replace
 from functools import cache
 
 from leakscope.commands.options import Option, Part, options_of
 from leakscope.models.word.architecture import Architecture, Preset
 
-MITIGATIONS = {
-    "dp": ("Differential privacy", "leakscope.training.dp.dp_settings:PrivacySettings"),
-}
-"""Heading and settings of each mitigation, by its name."""
-MITIGATION_NAMES = ("none", *MITIGATIONS)
-
 _REPORT = (
-    Part("leakscope.records.report_settings:ReportSettings", "What to measure"),
+    Part("leakscope.records.runs.report_settings:ReportSettings", "What to measure"),
     Part("leakscope.auditing.public_settings:PublicSettings", "Public model"),
     Part("leakscope.auditing.running_settings:InterfaceSettings", "Hardening"),
     Part("leakscope.auditing.loading_settings:LoadingSettings", "Hugging Face models"),
@@ -24,7 +19,7 @@ _REPORT = (
     Part("leakscope.auditing.running_settings:EndpointAccess", "Endpoints"),
     Part("leakscope.auditing.running_settings:RunningSettings", "Running it"),
 )
-_TRAIN = (
+_TRAIN = (  # and those of every mitigation
     Part("leakscope.commands.command_settings:TrainChoices", "The model's shape"),
     Part(
         "leakscope.models.word.architecture:Architecture",
@@ -35,16 +30,16 @@ _TRAIN = (
     Part(
         "leakscope.training.train_settings:TrainSettings",
         "Training",
-        without=("architecture", "privacy", "mitigation"),
+        without=("architecture", "mitigation"),
         preset=tuple(each.name for each in fields(Preset)),
     ),
 )
 _SMALL = "leakscope.commands.command_settings"
-PARTS: dict[str, tuple[Part, ...]] = {
+_PARTS: dict[str, tuple[Part, ...]] = {
     "demo": (Part(f"{_SMALL}:DemoSettings", "Options"),),
     "corpus build": (
-        Part(f"{_SMALL}:InputSettings", "Options"),
-        Part("leakscope.corpus.builder:BuildSettings", "Options"),
+        Part("leakscope.corpus.readers.input_settings:InputSettings", "Options"),
+        Part("leakscope.corpus.build_settings:BuildSettings", "Options"),
     ),
     "corpus clean": (Part("leakscope.corpus.cleaning.clean_settings:CleanSettings", "Options"),),
     "completion": (),
@@ -66,14 +61,33 @@ PARTS: dict[str, tuple[Part, ...]] = {
 }
 
 
+COMMANDS = tuple(_PARTS)
+
+
+def all_parts() -> Iterator[Part]:
+    """The settings records of all commands, those of mitigations last: they are looked up."""
+    for parts in _PARTS.values():
+        yield from parts
+    yield from _mitigations()
+
+
 @cache
 def parts_of(command: str) -> tuple[Part, ...]:
-    """The settings records of a command; those of `train` include one for each mitigation."""
-    if command != "train":
-        return PARTS[command]
-    return PARTS[command] + tuple(
-        Part(path, f"{title} (--mitigation {name})", mitigation=name)
-        for name, (title, path) in MITIGATIONS.items()
+    """The settings records of a command; of `train`, with those of all registered mitigations."""
+    return _PARTS[command] + (_mitigations() if command == "train" else ())
+
+
+def _mitigations() -> tuple[Part, ...]:
+    from leakscope.training.mitigations.registry import MITIGATIONS
+
+    found = [(kind, each.settings) for kind, each in MITIGATIONS.items() if fields(each.settings)]
+    return tuple(
+        Part(
+            f"{record.__module__}:{record.__qualname__}",
+            f"{record.title[0].upper()}{record.title[1:]} (--mitigation {kind})",
+            mitigation=kind,
+        )
+        for kind, record in found
     )
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from leakscope.auditing.loading_settings import LoadingSettings
-from leakscope.auditing.probing.answers import Probe
 from leakscope.auditing.probing.any_model import open_prober
+from leakscope.auditing.probing.probe_answers import Probe
 from leakscope.commands.command_settings import ProbeSettings
 from leakscope.commands.given import Given
 from leakscope.commands.signatures import takes_options_of

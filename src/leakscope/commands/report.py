@@ -15,8 +15,9 @@ from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
 from leakscope.models.remote.endpoint import Endpoint, RequestLimits, is_address
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.report_settings import ReportSettings
-from leakscope.reporting.comparison.compared_runs import ComparedRun, load_runs, write_comparison
+from leakscope.records.runs.report_settings import ReportSettings
+from leakscope.reporting.comparison.compare_page import write_comparison
+from leakscope.reporting.comparison.compared_runs import ComparedRun, load_runs
 from leakscope.reporting.opened_run import Run
 from leakscope.reporting.pages.report_page import write_page
 

@@ -1,32 +1,34 @@
 """From the options of `train` to its settings: a preset, what was given instead, a mitigation."""
 
 from dataclasses import replace
-from typing import Any
 
 from leakscope.commands.command_settings import TrainChoices
 from leakscope.commands.given import Given
-from leakscope.commands.option_tables import MITIGATION_NAMES, command_options
-from leakscope.commands.options import listed
+from leakscope.commands.option_tables import command_options
 from leakscope.models.word.architecture import DEFAULT_PRESET, PRESETS, Architecture
 from leakscope.records.errors import LeakscopeError
-from leakscope.training.dp.dp_settings import PrivacySettings
+from leakscope.training.mitigations.plain_settings import PlainSettings
+from leakscope.training.mitigations.registry import registered
 from leakscope.training.train_settings import TrainSettings
-
-USERS_PER_STEP = 64.0
-"""Of a private training that says nothing of how many users a step draws."""
 
 
 def train_settings(given: Given, chosen: TrainChoices) -> TrainSettings:
     """The settings of a training: those of a `TrainSettings` object or else of a preset, with what
     was given instead.
     """
-    _check_mitigation(given, chosen)
-    known, preset = given.object_of(TrainSettings), preset_of(chosen)
+    known = given.object_of(TrainSettings)
+    preset = preset_of(chosen)
     changes, shape = given.fields_of(TrainSettings), given.fields_of(Architecture)
-    if chosen.mitigation == "dp":
-        shape.setdefault("dropout", 0.0)
-        changes.pop("clip", None)  # of what one user contributes, not of the step
-        changes["privacy"] = _privacy(given)
+    kind = registered(chosen.mitigation).settings
+    _check_mitigation(given, chosen)
+    if kind is not PlainSettings:
+        told = given.fields_of(kind)
+        for name in told:
+            changes.pop(name, None)  # such as the clip: the mitigation's own is meant
+        if kind.dropout is not None:
+            shape.setdefault("dropout", kind.dropout)
+        usual = kind.usual(told) if given.object_of(kind) is None else {}
+        changes["mitigation"] = given.make(kind, **usual)
     before = PRESETS[preset].architecture if known is None else known.architecture
     architecture = replace(given.object_of(Architecture) or before, **shape)
     if architecture.kind == "transformer" and (known is None or architecture != before):
@@ -48,9 +50,7 @@ def preset_of(chosen: TrainChoices) -> str:
 
 
 def _check_mitigation(given: Given, chosen: TrainChoices) -> None:
-    """Refuse options of a mitigation that was not chosen, and one that there is not."""
-    if chosen.mitigation not in MITIGATION_NAMES:
-        raise LeakscopeError(f"--mitigation is {listed(list(MITIGATION_NAMES))}.")
+    """Refuse options of a mitigation that was not chosen."""
     options = command_options("train")
     common = {option.name for option in options if option.part.mitigation is None}
     for option in options:
@@ -59,13 +59,3 @@ def _check_mitigation(given: Given, chosen: TrainChoices) -> None:
             continue
         if option.name in given.options or given.object_of(option.part.record()) is not None:
             raise LeakscopeError(f"Options such as {option.spelled} need --mitigation {wanted}.")
-
-
-def _privacy(given: Given) -> PrivacySettings:
-    """The terms of differential privacy."""
-    usual: dict[str, Any] = {}
-    if given.object_of(PrivacySettings) is None and not {"users_per_step", "sampling_rate"} & set(
-        given.options
-    ):
-        usual["users_per_step"] = USERS_PER_STEP
-    return given.make(PrivacySettings, **usual)

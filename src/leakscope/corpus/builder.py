@@ -1,96 +1,58 @@
 """`corpus build`: from rows to a corpus directory, streaming.
 
-Three passes over files on disk: spill rows until each user's are together; number the words
-and write provisional shards; renumber them by the finished lexicon.
+It makes three passes over files on disk: it brings the rows of each user together, numbers the
+words and writes provisional shards, and renumbers those by the finished lexicon.
 """
 
-import hashlib
 import platform
 import shutil
-import subprocess
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
 
 import numpy as np
 
-from leakscope.corpus.lexicon import ORDERS, LexiconBuilder
+from leakscope.corpus.build_settings import BuildSettings
+from leakscope.corpus.build_tally import BuildTally
+from leakscope.corpus.input_files import describe
+from leakscope.corpus.lexicon import LexiconBuilder
 from leakscope.corpus.manifest import SCHEMA_VERSION, CorpusManifest, InputFile, SplitCounts
-from leakscope.corpus.readers.detect import detect, read
-from leakscope.corpus.readers.rows import (
-    EMPTY_TEXT,
-    INVALID_UTF8,
-    NULL_USER,
-    TOO_LONG,
-    Columns,
-    Row,
-)
-from leakscope.corpus.shards import ShardWriter, StoredDocument, renumber
-from leakscope.corpus.spill import Spilled, in_user_order, user_hash
-from leakscope.corpus.split import SPLITS_BY, TRAIN, VALIDATION, in_validation
+from leakscope.corpus.readers.detect import read
+from leakscope.corpus.readers.input_settings import InputSettings
+from leakscope.corpus.readers.rows import EMPTY_TEXT, INVALID_UTF8, NULL_USER, TOO_LONG, Row
+from leakscope.corpus.rows_by_user import HashedRow, in_user_order, user_hash
+from leakscope.corpus.shard_writer import ShardWriter, StoredDocument, renumber
+from leakscope.corpus.split import TRAIN, VALIDATION, in_validation
 from leakscope.corpus.store import Corpus
 from leakscope.corpus.words import words
 from leakscope.engine.progress import Progress, silent
-from leakscope.records.artifacts import (
-    digest_of_file,
-    fresh_directory,
-    private_directory,
-    write_json,
-)
+from leakscope.records.artifacts import fresh_directory, private_directory, write_json
 from leakscope.records.errors import LeakscopeError
 
 
-@dataclass(frozen=True)
-class BuildSettings:
-    """How text becomes a corpus."""
-
-    lowercase: bool = False
-    order: str = "frequency"
-    """What the lexicon is ordered by: "frequency" or "users"."""
-    validation: float = 0.1
-    """Fraction of documents (or users) held out."""
-    split_by: str = "document"
-    seed: int = 0
-    max_characters: int = 1_000_000
-    """Longer documents are set aside."""
-    shard_words: int = 2_000_000
-    """A shard is closed at the first user boundary after so many words."""
-
-    def __post_init__(self) -> None:
-        if self.order not in ORDERS:
-            raise LeakscopeError(f"The lexicon is ordered by one of {', '.join(ORDERS)}.")
-        if self.split_by not in SPLITS_BY:
-            raise LeakscopeError(f"The split is by one of {', '.join(SPLITS_BY)}.")
-        if not 0 <= self.validation < 1:
-            raise LeakscopeError("The validation fraction must be at least 0 and below 1.")
-        if self.shard_words < 1 or self.max_characters < 1:
-            raise LeakscopeError("Sizes of shards and documents must be at least 1.")
-
-
 def build(
-    inputs: Iterable[Path],
-    out: Path,
+    inputs: str | Path | Iterable[str | Path],
+    out: str | Path,
     *,
-    columns: Columns | None = None,
-    format: str | None = None,
+    input_settings: InputSettings | None = None,
     settings: BuildSettings | None = None,
     progress: Progress = silent,
 ) -> Corpus:
     """Build a corpus from files, mail folders or repositories; see `readers.detect`."""
-    paths = list(inputs)
-    columns = columns or Columns()
-    described = [_describe(path, format) for path in paths]
-    streams = [read(path, columns, format) for path in paths]  # checks paths and format at once
+    paths = [Path(path) for path in ([inputs] if isinstance(inputs, str | Path) else inputs)]
+    how = input_settings or InputSettings()
+    described = [describe(path, how.format) for path in paths]
+    streams = [read(path, how) for path in paths]  # checks paths and format at once
     rows = (row for stream in streams for row in stream)
     return build_rows(rows, out, inputs=described, settings=settings, progress=progress)
 
 
 def build_rows(
     rows: Iterable[Row],
-    out: Path,
+    out: str | Path,
     *,
     inputs: list[InputFile] | None = None,
     settings: BuildSettings | None = None,
@@ -98,6 +60,7 @@ def build_rows(
 ) -> Corpus:
     """Build a corpus from any stream of rows."""
     settings = settings or BuildSettings()
+    out = Path(out)
     building = _claim(out)
     try:
         return _build(rows, out, building, inputs or [], settings, progress)
@@ -119,7 +82,7 @@ def _build(
     aside: Counter[str] = Counter()
     usable = _usable(rows, settings, aside, progress)
     together = in_user_order(usable, building / "spill")
-    tally = _Tally()
+    tally = BuildTally()
     lexicon = LexiconBuilder()
     with ShardWriter(building, settings.shard_words, lexicon) as writer:
         for number, (user, spilled) in enumerate(groupby(together, key=lambda row: row.user)):
@@ -162,52 +125,13 @@ def _build(
     return Corpus.open(out)
 
 
-def _nothing_left(tally: "_Tally", aside: Counter[str]) -> LeakscopeError:
+def _nothing_left(tally: BuildTally, aside: Counter[str]) -> LeakscopeError:
     reasons = ", ".join(f"{count} with {reason}" for reason, count in aside.items())
     if tally.documents:
         why = f"all {tally.documents} were held out for validation; give a smaller --validation"
     else:
         why = f"{reasons} set aside" if reasons else "the input is empty"
     return LeakscopeError(f"No document is left to train on: {why}.")
-
-
-class _Tally:
-    """Running sizes and digest of the documents as they stream by."""
-
-    def __init__(self) -> None:
-        self.digest = hashlib.blake2b(digest_size=16)
-        self.users = 0
-        self.documents = 0
-        self.counts = {
-            part: {"users": 0, "documents": 0, "words": 0} for part in (TRAIN, VALIDATION)
-        }
-        self._per_user: Counter[int] = Counter()
-        self._current = {TRAIN: 0, VALIDATION: 0}
-
-    def add(self, document: StoredDocument) -> None:
-        for part in (document.user_key, document.split, document.text):
-            data = part.encode()
-            self.digest.update(b"%d:" % len(data) + data)
-        self.documents += 1
-        self._current[document.split] += 1
-        self.counts[document.split]["documents"] += 1
-        self.counts[document.split]["words"] += len(document.ids)
-
-    def close_user(self) -> None:
-        self.users += 1
-        self._per_user[sum(self._current.values())] += 1
-        for part, documents in self._current.items():
-            self.counts[part]["users"] += documents > 0
-        self._current = dict.fromkeys(self._current, 0)
-
-    def quantiles(self) -> dict[str, float]:
-        values = np.array(sorted(self._per_user), np.float64)
-        weights = np.array([self._per_user[int(value)] for value in values])
-        reached = np.cumsum(weights) / weights.sum()
-        marks = {"min": 0.0, "p25": 0.25, "median": 0.5, "p75": 0.75, "p90": 0.9, "p99": 0.99}
-        found = {name: float(values[np.searchsorted(reached, q)]) for name, q in marks.items()}
-        mean = float(np.average(values, weights=weights))
-        return found | {"max": float(values[-1]), "mean": mean}
 
 
 def _claim(out: Path) -> Path:
@@ -221,7 +145,7 @@ def _claim(out: Path) -> Path:
 
 def _usable(
     rows: Iterable[Row], settings: BuildSettings, aside: Counter[str], progress: Progress
-) -> Iterator[Spilled]:
+) -> Iterator[HashedRow]:
     """The rows that can be used; the others are counted in `aside` by reason."""
     for number, row in enumerate(rows, 1):
         if number % 10_000 == 0:
@@ -230,7 +154,7 @@ def _usable(
         if problem is not None or row.user is None or row.text is None:
             aside[problem or EMPTY_TEXT] += 1
         else:
-            yield Spilled(user_hash(row.user), row.user, row.text, row.split)
+            yield HashedRow(user_hash(row.user), row.user, row.text, row.split)
 
 
 def _problem(row: Row, settings: BuildSettings) -> str | None:
@@ -251,10 +175,10 @@ def _problem(row: Row, settings: BuildSettings) -> str | None:
 def _documents(
     number: int,
     user: str,
-    rows: Iterable[Spilled],
+    rows: Iterable[HashedRow],
     settings: BuildSettings,
     lexicon: LexiconBuilder,
-    tally: _Tally,
+    tally: BuildTally,
 ) -> Iterator[StoredDocument]:
     numbering = lexicon.numbering
     for index, row in enumerate(rows):
@@ -270,22 +194,3 @@ def _documents(
         )
         tally.add(document)
         yield document
-
-
-def _describe(path: Path, format: str | None) -> InputFile:
-    if not path.exists():
-        raise LeakscopeError(f"{path} does not exist.")
-    if not path.is_file() and not path.is_dir():
-        raise LeakscopeError(f"{path} is neither a file nor a folder; save the data to a file.")
-    format = format or detect(path)
-    if format == "git":
-        head = subprocess.run(
-            ["git", "-C", str(path), "rev-parse", "HEAD"], capture_output=True, check=False
-        )
-        return InputFile(name=path.name, format=format, digest=head.stdout.decode().strip())
-    if path.is_dir():
-        files = sorted(file for file in path.rglob("*") if file.is_file())
-        listing = "\n".join(f"{file.relative_to(path)} {digest_of_file(file)}" for file in files)
-        digest = hashlib.blake2b(listing.encode(errors="replace"), digest_size=16).hexdigest()
-        return InputFile(name=path.name, format=format, digest=digest)
-    return InputFile(name=path.name, format=format, digest=digest_of_file(path))

@@ -12,8 +12,6 @@ import pyarrow as pa
 from leakscope.records.artifacts import read_parquet, write_parquet
 from leakscope.records.documents import IntArray, LongArray
 
-ORDERS = ("frequency", "users")
-
 
 @dataclass(frozen=True)
 class Lexicon:
@@ -64,7 +62,7 @@ class Lexicon:
 
 
 def words_digest(words: Sequence[str]) -> str:
-    """A digest of a list of words; no word holds white space, so a line each is unambiguous."""
+    """A digest of a list of words; no word has white space, so one word per line is unambiguous."""
     return hashlib.blake2b("\n".join(words).encode(), digest_size=16).hexdigest()
 
 
@@ -80,7 +78,7 @@ class _Numbering(dict[str, int]):
 class LexiconBuilder:
     """Numbers words provisionally while documents stream by in user order, and counts them.
 
-    Memory grows with the number of distinct words only.
+    Memory grows only with the number of distinct words.
     """
 
     def __init__(self) -> None:

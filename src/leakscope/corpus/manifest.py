@@ -16,7 +16,7 @@ class SplitCounts(BaseModel):
 
 
 class InputFile(BaseModel):
-    """One input as it was given, by its name only and the digest of its bytes."""
+    """One input: its name without the path, its format, and a digest of its bytes."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -35,7 +35,7 @@ class CorpusManifest(BaseModel):
     settings: dict[str, str | int | float | bool]
     inputs: list[InputFile]
     digest: str
-    """Of the documents in user order, with their users and splits; not of the sharding."""
+    """Digest of the documents in user order, with users and splits; sharding does not change it."""
     lexicon_digest: str
     lexicon: int
     """How many distinct words there are."""

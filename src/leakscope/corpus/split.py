@@ -3,11 +3,10 @@
 import hashlib
 
 TRAIN, VALIDATION = "train", "validation"
-SPLITS_BY = ("document", "user")
 
 
 def in_validation(fraction: float, by: str, seed: int, user: str, index: int) -> bool:
-    """Whether the user's document `index` is held out. Depends on nothing but the arguments, so
+    """Whether the user's document `index` is held out. This depends only on the arguments, so
     neither the order of the users nor the number of shards changes the split.
     """
     salt = b"" if by == "user" else b"%d" % index

@@ -15,6 +15,7 @@ from leakscope.corpus.split import TRAIN
 from leakscope.records.artifacts import damaged, open_parquet, read_json, read_parquet
 from leakscope.records.documents import Documents
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.ragged import offsets_of
 
 
 @dataclass(frozen=True)
@@ -51,10 +52,11 @@ class Corpus:
     manifest: CorpusManifest
 
     @staticmethod
-    def open(path: Path) -> "Corpus":
+    def open(path: str | Path) -> "Corpus":
         """Open a corpus directory made by `build`."""
+        path = Path(path)
         if not path.is_dir():
-            raise LeakscopeError(f"{path} is not a corpus directory; make one by corpus build.")
+            raise LeakscopeError(f"{path} is not a corpus directory; make one with corpus build.")
         manifest = read_json(path / "manifest.json", CorpusManifest, "a corpus")
         if manifest.schema_version != SCHEMA_VERSION:
             raise LeakscopeError(
@@ -82,7 +84,7 @@ class Corpus:
             yield from shard.documents(split, texts=texts)
 
     def load(self, split: str = TRAIN) -> Documents:
-        """All documents of one split at once: four bytes a word."""
+        """All documents of one split at once, in four bytes per word."""
         return concatenate(list(self.documents(split)))
 
 
@@ -94,7 +96,7 @@ def concatenate(parts: list[Documents]) -> Documents:
     return Documents(
         np.concatenate([part.users for part in parts]),
         np.concatenate([part.numbers for part in parts]),
-        np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        offsets_of(lengths),
         np.concatenate([part.ids for part in parts]),
         None
         if any(part.texts is None for part in parts)

@@ -1,51 +1,56 @@
 """The headline numbers of a report, each measured or absent with its reason."""
 
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from leakscope.corpus.store import Corpus
-from leakscope.leakage.scrutiny.findings import Findings
-from leakscope.leakage.sequences.distinct import Members, Sequences
-from leakscope.records.report_settings import ReportSettings
-from leakscope.records.run import Metrics
+from leakscope.leakage.scrutiny.findings import UniqueFindings
+from leakscope.leakage.sequences.counted import CountedSequences
+from leakscope.leakage.sequences.distinct import Sequences
+from leakscope.records.measured import Measured
+from leakscope.records.models.model_figures import ModelFigures
+from leakscope.records.runs.report_settings import ReportSettings
+from leakscope.records.runs.run_metrics import Metrics
 
 NO_PUBLIC = "no public model was given"
 NO_UNIQUE = "there are no unique sequences"
 NOT_ASKED = "it was not asked for"
-FIGURES = (
-    "train_perplexity", "train_perplexity_low", "train_perplexity_high",
-    "validation_perplexity", "validation_accuracy", "answered",
-    "public_unique_sequences", "public_unknown_sequences",
-)  # fmt: skip
-"""Numbers that are not computed here but handed in."""
+UNMEASURED = "not measured"
+
+
+@dataclass(frozen=True)
+class UniqueFigures:
+    """What is measured of the unique sequences, under the names of `metrics.json`."""
+
+    longest_unique: Measured[int]
+    curated: Measured[dict[str, int]]
+    leakage_epsilon: Measured[float]
+    leakage_epsilon_sequence: Measured[int]
+    unique_without_context: Measured[int]
+    least_context_measured: Measured[int]
+    elsewhere: Measured[dict[str, dict[str, int]]]
+    unique_pii: Measured[dict[str, int]]
+    unique_with_pii: Measured[int]
 
 
 def metrics_of(
-    members: Members,
-    sequences: Sequences,
+    counted: CountedSequences,
     corpus: Corpus,
     settings: ReportSettings,
-    figures: dict[str, Any],
+    figures: ModelFigures,
     near_ties: int,
-    findings: Findings,
+    findings: UniqueFindings,
 ) -> Metrics:
-    """All of `metrics.json`; `figures` may have `reasons` for what it lacks."""
+    """All of `metrics.json`."""
+    members, sequences = counted.members, counted.sequences
     unique = sequences.unique
     by_length = np.bincount(sequences.lengths[unique])
     threshold = settings.user_threshold
-    owners = members.users[unique[sequences.of_member]]
-    values: dict[str, Any] = {name: figures.get(name) for name in FIGURES}
-    values["longest_unique"] = int(sequences.lengths[unique].max()) if unique.any() else None
-    values |= _public(sequences, settings, findings) | _contexts(findings)
-    values["unique_pii"] = _tags(findings)
-    values["unique_with_pii"] = None if findings.tags is None else len(findings.tags)
-    given = figures.get("reasons", {})
-    reasons = {
-        name: given.get(name) or _reason(name, findings, any_unique=bool(unique.any()))
-        for name, value in values.items()
-        if value is None
-    }
+    measured = _measured(_public_figures(findings).updated(figures)) | _measured(
+        _unique_figures(sequences, settings, findings)
+    )
     return Metrics(
         top_k=settings.top_k,
         users=corpus.manifest.train.users,
@@ -57,65 +62,78 @@ def metrics_of(
         unique_sequences=int(unique.sum()),
         unique_not_copied=int((unique & ~sequences.copied).sum()),
         unique_by_length={int(n): int(by_length[n]) for n in np.flatnonzero(by_length)},
-        users_with_unique=len(np.unique(owners)),
+        users_with_unique=len(counted.owners()),
         user_threshold=threshold,
         below_threshold=len(sequences)
         if threshold is None
         else int((sequences.users_in_s < threshold).sum()),
         near_ties=near_ties,
-        reasons=reasons,
-        **values,
+        reasons={
+            name: each.reason or UNMEASURED for name, each in measured.items() if each.value is None
+        },
+        **{name: each.value for name, each in measured.items()},
     )
 
 
-def _public(sequences: Sequences, settings: ReportSettings, findings: Findings) -> dict[str, Any]:
-    """Metric 2 at every threshold, leakage epsilon, and which sequence sets it."""
+def _measured(record: ModelFigures | UniqueFigures) -> dict[str, Measured[Any]]:
+    """The fields of a record by name, as `metrics.json` has them."""
+    return {field.name: getattr(record, field.name) for field in fields(record)}
+
+
+def _public_figures(findings: UniqueFindings) -> ModelFigures:
+    """Why the public model's own numbers are absent, where nobody has measured them."""
+    unjudged = NO_PUBLIC if findings.ratios is None else NO_UNIQUE
+    return ModelFigures(
+        public_unique_sequences=Measured.absent(NOT_ASKED),
+        public_unknown_sequences=Measured.absent(unjudged),
+    )
+
+
+def _unique_figures(
+    sequences: Sequences, settings: ReportSettings, findings: UniqueFindings
+) -> UniqueFigures:
+    some = bool(sequences.unique.any())
+    unasked = NOT_ASKED if some else NO_UNIQUE
+    least, elsewhere, tags = findings.least, findings.elsewhere, findings.tags
+    ratio = _ratios_of_unique(sequences, findings)
+    unjudged = NO_PUBLIC if ratio is None else NO_UNIQUE
+    worst = None if ratio is None or not some else int(np.argmax(ratio))
+    epsilon = None if ratio is None or worst is None else float(ratio[worst])
+    if epsilon is not None and not np.isfinite(epsilon):
+        epsilon, unjudged = None, "the ratio is beyond any number"
+    return UniqueFigures(
+        longest_unique=Measured.of(
+            int(sequences.lengths[sequences.unique].max()) if some else None, NO_UNIQUE
+        ),
+        curated=Measured.of(None if ratio is None else _curated(ratio, settings), NO_PUBLIC),
+        leakage_epsilon=Measured.of(epsilon, unjudged),
+        leakage_epsilon_sequence=Measured.of(worst, unjudged),
+        unique_without_context=Measured.of(
+            None if least is None else int((least.words == 0).sum()), unasked
+        ),
+        least_context_measured=Measured.of(None if least is None else len(least.words), unasked),
+        elsewhere=Measured.of(None if elsewhere is None else elsewhere.by_kind, NOT_ASKED),
+        unique_pii=Measured.of(None if tags is None else _by_kind(tags), UNMEASURED),
+        unique_with_pii=Measured.of(None if tags is None else len(tags), UNMEASURED),
+    )
+
+
+def _ratios_of_unique(
+    sequences: Sequences, findings: UniqueFindings
+) -> np.ndarray[tuple[int], np.dtype[np.floating]] | None:
+    """[s] the ratio of each unique sequence, minus infinity for the others; None if unjudged."""
     if findings.ratios is None:
-        return dict.fromkeys(("curated", "leakage_epsilon", "leakage_epsilon_sequence"))
-    ratio = np.where(sequences.unique, findings.ratios.of_sequence, -np.inf)
-    curated = {repr(t).removesuffix(".0"): int((ratio >= t).sum()) for t in settings.thresholds}
-    if not sequences.unique.any():
-        return {"curated": curated, "leakage_epsilon": None, "leakage_epsilon_sequence": None}
-    worst = int(np.argmax(ratio))
-    epsilon = float(ratio[worst])
-    return {
-        "curated": curated,
-        "leakage_epsilon": epsilon if np.isfinite(epsilon) else None,
-        "leakage_epsilon_sequence": worst,
-    }
-
-
-def _contexts(findings: Findings) -> dict[str, Any]:
-    least, elsewhere = findings.least, findings.elsewhere
-    return {
-        "unique_without_context": None if least is None else int((least.words == 0).sum()),
-        "least_context_measured": None if least is None else len(least.words),
-        "elsewhere": None if elsewhere is None else elsewhere.by_kind,
-    }
-
-
-def _tags(findings: Findings) -> dict[str, int] | None:
-    if findings.tags is None:
         return None
-    kinds = sorted({kind for found in findings.tags.values() for kind in found})
-    return {kind: sum(kind in found for found in findings.tags.values()) for kind in kinds}
+    return np.where(sequences.unique, findings.ratios.of_sequence, -np.inf)
 
 
-def _reason(name: str, findings: Findings, *, any_unique: bool) -> str:
-    """Why a number is absent, where whoever should have measured it does not say."""
-    judged = NO_PUBLIC if findings.ratios is None else None
-    asked = NOT_ASKED if any_unique else NO_UNIQUE
-    beyond = "the ratio is beyond any number" if any_unique else NO_UNIQUE
-    untold = "this kind of model does not tell which words it knows" if any_unique else NO_UNIQUE
-    reasons = {
-        "curated": judged,
-        "leakage_epsilon": judged or beyond,
-        "leakage_epsilon_sequence": judged or beyond,
-        "public_unknown_sequences": judged or untold,
-        "public_unique_sequences": NOT_ASKED,
-        "elsewhere": NOT_ASKED,
-        "unique_without_context": asked,
-        "least_context_measured": asked,
-        "longest_unique": NO_UNIQUE,
-    }
-    return reasons.get(name) or "not measured"
+def _curated(
+    ratio: np.ndarray[tuple[int], np.dtype[np.floating]], settings: ReportSettings
+) -> dict[str, int]:
+    """Metric 2 at every threshold."""
+    return {repr(t).removesuffix(".0"): int((ratio >= t).sum()) for t in settings.thresholds}
+
+
+def _by_kind(tags: dict[int, tuple[str, ...]]) -> dict[str, int]:
+    kinds = sorted({kind for found in tags.values() for kind in found})
+    return {kind: sum(kind in found for found in tags.values()) for kind in kinds}

@@ -3,7 +3,7 @@
 A word *needs* every token that covers at least one of its characters. A token may cover parts of
 several words: each of them needs it, but its log-probability is *counted* once, for the first. A
 token that covers no word (white space, or nothing) has to be predicted to get to the next word, so
-that word needs it and counts it; after the last word nobody does. Hence the words'
+that word needs it and counts it; after the last word, no word does. Hence the words'
 log-probabilities add up to those of all tokens before trailing white space.
 """
 
@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from leakscope.records.documents import BoolArray, FloatArray, IntArray, LongArray
+from leakscope.records.ragged import offsets_of, places_of
 
 Span = tuple[int, int]
 
@@ -39,8 +40,7 @@ class Alignment:
         """(tokens, words): every pair of a token and a word that needs it."""
         sizes = self.stop - self.first
         tokens = np.repeat(np.arange(len(sizes)), sizes)
-        steps = np.arange(len(tokens)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        return tokens, self.first[tokens] + steps
+        return tokens, places_of(self.first, sizes)
 
     def any_of(self, marked: BoolArray) -> BoolArray:
         """[w] whether a word needs a token that is `marked` [t]."""
@@ -86,7 +86,7 @@ def outside(tokens: Sequence[Span], inside: Span | None) -> BoolArray:
 
 def concatenate(parts: Sequence[Alignment]) -> Alignment:
     """One alignment of several documents, their tokens and words numbered through."""
-    shifts = np.cumsum([0, *(part.words for part in parts)])
+    shifts = offsets_of(np.array([part.words for part in parts], np.int64))
     none = np.zeros(0, np.int64)
     moved = list(zip(parts, shifts.tolist(), strict=False))
     return Alignment(

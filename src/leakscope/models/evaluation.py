@@ -8,6 +8,7 @@ import numpy as np
 
 from leakscope.models.interface import LanguageModel
 from leakscope.records.documents import Documents
+from leakscope.records.ragged import row_sums
 
 PIECE_WORDS = 200_000
 
@@ -36,8 +37,8 @@ def evaluate(
     for chunk in documents:
         for piece in chunk.pieces(PIECE_WORDS):
             scores = model.score(piece, top_k=max(top_k), every_probability=True)
-            running = np.concatenate([[0.0], np.cumsum(-scores.log_prob.astype(np.float64))])
-            loss = np.diff(running[piece.offsets])
+            surprise = -scores.log_prob.astype(np.float64)
+            loss = row_sums(surprise, piece.offsets).astype(np.float64)
             lengths = piece.lengths().astype(np.float64)
             total += lengths.sum(), loss.sum(), len(piece)
             products += (loss**2).sum(), (loss * lengths).sum(), (lengths**2).sum()

@@ -24,22 +24,15 @@ from leakscope.records.block_list_file import (
 )
 from leakscope.records.documents import BoolArray
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.splitmix import finalize, scrambled
 
 HashArray = npt.NDArray[np.uint64]
 
 LEAST_BITS = 1024  # below that, a filter's own share of false positives is a matter of luck
 
 _START = np.uint64(0x243F6A8885A308D3)
-_LAST = np.uint64(0x9E3779B97F4A7C15)
 _STEP = np.uint64(0x13198A2E03707344)
 _ODD = np.uint64(0xD1342543DE82EF95)
-
-
-def _mix(x: HashArray) -> HashArray:
-    """The finalizer of splitmix64: a bijection in which every bit depends on every other."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +167,7 @@ class BlockList:
         no word, which is never blocked.
         """
         found = np.zeros(candidates.shape, np.bool_)
-        last = _mix(candidates + _LAST)
+        last = scrambled(candidates)
         folded, rows = np.full(len(candidates), _START), np.arange(len(candidates))
         for length in range(1, self.longest + 1):
             if length > 1:
@@ -182,9 +175,9 @@ class BlockList:
                     break
                 said = before[rows, length - 2] != 0
                 rows, folded = rows[said], folded[said]
-                folded = _mix(folded * _ODD + before[rows, length - 2])
+                folded = finalize(folded * _ODD + before[rows, length - 2])
             if length in self.lengths:
-                found[rows] |= self._holds(_mix(folded[:, None] ^ last[rows]))
+                found[rows] |= self._holds(finalize(folded[:, None] ^ last[rows]))
         found[candidates == 0] = False
         return found
 
@@ -195,8 +188,8 @@ class BlockList:
         words = hashes[[[numbers[word] for word in ngram] for ngram in ngrams]]
         folded = np.full(len(ngrams), _START)
         for before in range(length - 2, -1, -1):
-            folded = _mix(folded * _ODD + words[:, before])
-        at = _mix(folded ^ _mix(words[:, -1] + _LAST))
+            folded = finalize(folded * _ODD + words[:, before])
+        at = finalize(folded ^ scrambled(words[:, -1]))
         step = _step(at)
         for _ in range(self.probes):
             place = self._place(at)
@@ -225,7 +218,7 @@ class BlockList:
 
 def _step(hashes: HashArray) -> HashArray:
     """The distance between the probes of an n-gram: double hashing."""
-    return _mix(hashes ^ _STEP) | np.uint64(1)
+    return finalize(hashes ^ _STEP) | np.uint64(1)
 
 
 def _shape(count: int, rate: float) -> tuple[int, int]:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from leakscope.records.ragged import offsets_of, places_of
+
 IntArray = npt.NDArray[np.int32]
 LongArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float32]
@@ -61,38 +63,32 @@ class Documents:
 
     def take(self, rows: LongArray) -> "Documents":
         """The documents at `rows`, in that order."""
-        lengths = self.lengths()[rows]
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         return Documents(
             self.users[rows],
             self.numbers[rows],
-            offsets,
+            offsets_of(self.lengths()[rows]),
             self.ids[self.places(rows)],
             None if self.texts is None else [self.texts[row] for row in rows.tolist()],
         )
 
     def cut(self, lengths: LongArray) -> "Documents":
         """The first `lengths` [n] words of each document, without their texts."""
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        places = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1] - offsets[:-1], lengths)
-        return Documents(self.users, self.numbers, offsets, self.ids[places])
+        places = places_of(self.offsets[:-1], lengths)
+        return Documents(self.users, self.numbers, offsets_of(lengths), self.ids[places])
 
     def places(self, rows: LongArray) -> LongArray:
         """Where the words of these documents are among all words."""
-        lengths = self.lengths()[rows]
-        shifts = self.offsets[rows] - (np.cumsum(lengths) - lengths)
-        found: LongArray = np.arange(int(lengths.sum())) + np.repeat(shifts, lengths)
-        return found
+        return places_of(self.offsets[rows], self.lengths()[rows])
 
     @staticmethod
     def of(rows: Sequence[tuple[int, Sequence[int]]]) -> "Documents":
         """Documents from (user, ids) pairs, numbered from 0."""
-        lengths = [len(ids) for _, ids in rows]
+        lengths = np.array([len(ids) for _, ids in rows], np.int64)
         flat = [id for _, ids in rows for id in ids]
         return Documents(
             np.array([user for user, _ in rows], np.int32),
             np.arange(len(rows), dtype=np.int64),
-            np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64),
+            offsets_of(lengths),
             np.array(flat, np.int32),
         )
 

@@ -3,16 +3,19 @@
 Row i has the values offsets[i] to offsets[i + 1] of the flat array.
 """
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
-from leakscope.records.documents import LongArray
-
-Lengths = npt.NDArray[np.integer]
+LongArray = npt.NDArray[np.int64]
+Lengths = npt.NDArray[np.integer] | npt.NDArray[np.bool_]
 
 
 def offsets_of(lengths: Lengths) -> LongArray:
-    """[n + 1] where each row begins, and where the last one ends."""
+    """[n + 1] where each row begins, and where the last one ends; of booleans, how many were true
+    so far.
+    """
     offsets = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return offsets
@@ -32,8 +35,8 @@ def places_of(starts: Lengths, lengths: Lengths) -> LongArray:
     return found
 
 
-def row_sums(values: npt.NDArray[np.generic], offsets: LongArray) -> npt.NDArray[np.generic]:
+def row_sums(values: npt.NDArray[Any], offsets: LongArray) -> npt.NDArray[Any]:
     """[n] the sum of each row, 0 for an empty one; exact for integers and booleans."""
     running = np.concatenate([[0], np.cumsum(values)])
-    found: npt.NDArray[np.generic] = running[offsets[1:]] - running[offsets[:-1]]
+    found: npt.NDArray[Any] = running[offsets[1:]] - running[offsets[:-1]]
     return found

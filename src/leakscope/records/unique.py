@@ -5,10 +5,16 @@ import numpy.typing as npt
 
 from leakscope.records.documents import BoolArray
 
-MEANING = "one user alone has it in the training data"
+MOST_USERS = 1
+"""A sequence that more users have in D is not unique."""
+HELD_BY = "only one user has"
+"""The definition in words, for sentences about sequences that HELD_BY in the training data."""
 
 
 def is_unique(users_in_d: npt.NDArray[np.integer]) -> BoolArray:
-    """[n] whether sequences that so many users have in D are unique."""
-    unique: BoolArray = np.equal(users_in_d, 1)
+    """[n] which sequences are unique, by the number of distinct users who have each in D.
+
+    What is longer has no more users, so parts of what is not unique are not unique either.
+    """
+    unique: BoolArray = (users_in_d >= 1) & (users_in_d <= MOST_USERS)
     return unique

@@ -8,7 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from leakscope.records.artifacts import read_parquet
-from leakscope.records.run import Metrics, RunManifest, open_run
+from leakscope.records.runs.run_manifest import RunManifest, open_run
+from leakscope.records.runs.run_metrics import Metrics
 
 _SHOWN = (
     "occurrences", "sequences", "unique_sequences", "users_with_unique", "longest_unique",

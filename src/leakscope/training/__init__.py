@@ -9,20 +9,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from leakscope.training.dp.clipping import TokenRows, next_token_loss
-    from leakscope.training.dp.custom_loop import PrivateLoop, PrivateStep, make_private
+    from leakscope.training.dp.clipping.module_clipper import TokenRows, next_token_loss
+    from leakscope.training.dp.custom_loop.make_private import LoopOptions, make_private
+    from leakscope.training.dp.custom_loop.private_loop import PrivateLoop, PrivateStep
     from leakscope.training.dp.dp_settings import PrivacySettings
 
 _HOMES = {
+    "LoopOptions": "dp.custom_loop.make_private",
     "PrivacySettings": "dp.dp_settings",
-    "PrivateLoop": "dp.custom_loop",
-    "PrivateStep": "dp.custom_loop",
-    "TokenRows": "dp.clipping",
-    "make_private": "dp.custom_loop",
-    "next_token_loss": "dp.clipping",
+    "PrivateLoop": "dp.custom_loop.private_loop",
+    "PrivateStep": "dp.custom_loop.private_loop",
+    "TokenRows": "dp.clipping.module_clipper",
+    "make_private": "dp.custom_loop.make_private",
+    "next_token_loss": "dp.clipping.module_clipper",
 }
 
 __all__ = [
+    "LoopOptions",
     "PrivacySettings",
     "PrivateLoop",
     "PrivateStep",

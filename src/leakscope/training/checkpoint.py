@@ -6,6 +6,7 @@ file that names the folder is replaced last, so there is always one whole checkp
 
 import json
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,10 @@ import torch
 from pydantic import BaseModel, ConfigDict
 
 from leakscope.models.word.model_directory import load_weights, save_weights
-from leakscope.models.word.networks import Network
 from leakscope.records.artifacts import private_directory, read_json, write_json
 from leakscope.records.errors import LeakscopeError
 from leakscope.training.identity import Identity
+from leakscope.training.mitigations.mitigation import Mitigation, TrainedNetwork
 
 
 class Checkpoint(BaseModel):
@@ -43,15 +44,19 @@ class Checkpoint(BaseModel):
 
 
 def save_checkpoint(
-    out: Path, state: Checkpoint, network: Network, optimizer: torch.optim.Optimizer
+    out: Path,
+    state: Checkpoint,
+    model: TrainedNetwork,
+    mitigation: Mitigation,
 ) -> None:
-    """Write a checkpoint and remove the one before it."""
+    """Write a checkpoint of the model and of what its mitigation adds; remove the one before."""
     root = private_directory(out / "checkpoints")
     folder = private_directory(root / state.folder)
-    save_weights(folder / "model.safetensors", network.state_dict())
-    tensors, scalars = _flatten(optimizer.state_dict()["state"])
-    save_weights(folder / "optimizer.safetensors", tensors)
-    write_json(folder / "optimizer.json", scalars)
+    for prefix, trained in _networks(model, mitigation).items():
+        save_weights(folder / f"{prefix}model.safetensors", trained.network.state_dict())
+        _save_values(folder, f"{prefix}optimizer", _flat(trained.optimizer.state_dict()["state"]))
+    if kept := mitigation.state():
+        _save_values(folder, "mitigation", kept)
     write_json(out / "checkpoint.json", state)
     for other in root.iterdir():
         if other.name != state.folder:
@@ -78,24 +83,42 @@ def find_checkpoint(out: Path, identity: Identity) -> Checkpoint | None:
 
 
 def load_checkpoint(
-    out: Path, state: Checkpoint, network: Network, optimizer: torch.optim.Optimizer
+    out: Path, state: Checkpoint, model: TrainedNetwork, mitigation: Mitigation
 ) -> None:
-    """Put a checkpoint's weights and optimizer state in place."""
+    """Put a checkpoint's weights and optimizer states in place, and what the mitigation added."""
     folder = out / "checkpoints" / state.folder
-    network.load_state_dict(load_weights(folder / "model.safetensors"))
-    tensors = load_weights(folder / "optimizer.safetensors")
-    scalars = json.loads((folder / "optimizer.json").read_text(encoding="utf-8"))
-    restored: dict[int, dict[str, Any]] = {}
-    for name, value in (tensors | scalars).items():
-        parameter, key = name.split(".", 1)
-        restored.setdefault(int(parameter), {})[key] = value
-    optimizer.load_state_dict(optimizer.state_dict() | {"state": restored})
+    for prefix, trained in _networks(model, mitigation).items():
+        trained.network.load_state_dict(load_weights(folder / f"{prefix}model.safetensors"))
+        restored: dict[int, dict[str, Any]] = {}
+        for name, value in _load_values(folder, f"{prefix}optimizer").items():
+            parameter, key = name.split(".", 1)
+            restored.setdefault(int(parameter), {})[key] = value
+        optimizer = trained.optimizer
+        optimizer.load_state_dict(optimizer.state_dict() | {"state": restored})
+    if (folder / "mitigation.json").exists():
+        mitigation.restore(_load_values(folder, "mitigation"))
 
 
-def _flatten(
-    state: dict[int, dict[str, Any]],
-) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
-    """Optimizer state by "parameter.key", tensors apart from plain numbers."""
-    flat = {f"{i}.{key}": value for i, entry in state.items() for key, value in entry.items()}
-    tensors = {name: value for name, value in flat.items() if isinstance(value, torch.Tensor)}
-    return tensors, {name: value for name, value in flat.items() if name not in tensors}
+def _networks(model: TrainedNetwork, mitigation: Mitigation) -> dict[str, TrainedNetwork]:
+    """All networks of a training, by what the names of their files begin with."""
+    extra = {f"extra-{name}-": each for name, each in mitigation.extra_networks.items()}
+    return {"": model, **extra}
+
+
+def _flat(state: dict[int, dict[str, Any]]) -> dict[str, Any]:
+    """Optimizer state by "parameter.key"."""
+    return {f"{i}.{key}": value for i, entry in state.items() for key, value in entry.items()}
+
+
+def _save_values(folder: Path, name: str, values: Mapping[str, Any]) -> None:
+    """Write named values, tensors apart from plain ones."""
+    tensors = {key: value for key, value in values.items() if isinstance(value, torch.Tensor)}
+    save_weights(folder / f"{name}.safetensors", tensors)
+    plain = {key: value for key, value in values.items() if key not in tensors}
+    write_json(folder / f"{name}.json", plain)
+
+
+def _load_values(folder: Path, name: str) -> dict[str, Any]:
+    """Read what `_save_values` wrote."""
+    plain = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    return {**load_weights(folder / f"{name}.safetensors"), **plain}

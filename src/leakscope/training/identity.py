@@ -4,15 +4,17 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-_PARTS = {
+from leakscope.records.models.earlier_config import current_training
+from leakscope.records.settings_changes import changes_between
+from leakscope.training.mitigations.registry import title_of
+
+_INPUTS = {
     "corpus": "another corpus",
     "lexicon": "another corpus",
     "from": "another --warm-start",
     "without": "other users left out",
     "vocabulary": "another --vocabulary-from",
 }
-_OPTIONS = {"rate": "sampling rate", "method": "clipping", "insecure": "insecure seed"}
-"""Settings that the command line calls otherwise."""
 
 
 @dataclass(frozen=True)
@@ -28,39 +30,16 @@ class Identity:
         """What is not as it was `before` (the `shareable` of another), in words."""
         now = json.loads(json.dumps(self.shareable))
         keys = [key for key in {**before, **now} if key != "settings"]
-        found = [_PARTS[key] for key in keys if before.get(key) != now.get(key)]
-        old, new = before["settings"], now["settings"]
-        if ("privacy" in old) != ("privacy" in new):
-            found.append(f"differential privacy {'before' if 'privacy' in old else 'now'}")
-            old, new = ({**each, "privacy": None} for each in (old, new))
-        found += compared(_flat(old), _flat(new))
+        found = [_INPUTS[key] for key in keys if before.get(key) != now.get(key)]
+        old, new = (current_training(each["settings"]) for each in (before, now))
+        kinds = [each.get("mitigation", {}).get("kind", "none") for each in (old, new)]
+        if kinds[0] != kinds[1]:
+            found += [
+                f"{title_of(kind)} {when}"
+                for kind, when in zip(kinds, ("before", "now"), strict=True)
+                if kind != "none"
+            ]
+            old, new = ({**each, "mitigation": None} for each in (old, new))
+        found += changes_between(old, new)
         # What is not told is the value of an insecure seed.
         return ", ".join(dict.fromkeys(found)) or "insecure seed"
-
-
-def compared(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    """Settings that differ, each with both values, by their names for people."""
-    return [
-        f"{_named(name)} {_plain(before.get(name))} before, {_plain(now.get(name))} now"
-        for name in {**before, **now}
-        if before.get(name) != now.get(name)
-    ]
-
-
-def _flat(nested: dict[str, Any]) -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in nested.items():
-        inner = _flat(value) if isinstance(value, dict) else None
-        flat |= {key: value} if inner is None else {f"{key}.{name}": x for name, x in inner.items()}
-    return flat
-
-
-def _named(name: str) -> str:
-    last = name.rpartition(".")[2]
-    return _OPTIONS.get(last, last.replace("_", " "))
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, list):
-        return " ".join(str(each) for each in value) or "none"
-    return "none" if value is None else str(value)

@@ -1,13 +1,18 @@
 """What a training is told."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from pydantic import TypeAdapter
+
 from leakscope.models.word.architecture import PRESETS, Architecture
-from leakscope.records.dp_record import without_seed
 from leakscope.records.errors import LeakscopeError
-from leakscope.training.dp.dp_settings import PrivacySettings
+from leakscope.records.models.dp_record import without_seed
+from leakscope.records.models.mitigation_settings import MitigationSettings
+from leakscope.training.mitigations.plain_settings import PLAIN
+from leakscope.training.mitigations.registry import settings_from
 
 
 @dataclass(frozen=True)
@@ -15,25 +20,32 @@ class TrainSettings:
     """All that decides the weights, apart from the corpus and the warm start."""
 
     architecture: Architecture
+    """The shape of the network."""
     vocabulary: int = 10_000
+    """How many words the model knows: the most frequent ones of the corpus."""
     epochs: int = 10
+    """How often the training goes through its text."""
     batch_size: int = 32
-    """Documents (or pieces of long ones) a step."""
+    """Documents (or pieces of long ones) in a step."""
     optimizer: Literal["adam", "adamax"] = "adam"
+    """The optimizer: adam or adamax."""
     learning_rate: float = 1e-3
+    """How far each step of the optimizer goes."""
     max_words: int = 256
     """Longer documents are trained in pieces of so many words."""
     clip: float = 5.0
     """Largest norm of a step's gradient."""
     seed: int = 0
+    """Decides the first weights, the order of the text and dropout."""
     snapshot_steps: int | None = None
-    """A snapshot every so many steps; None: every epoch."""
+    """Take a snapshot every so many steps. By default there is one after every epoch."""
     checkpoint_steps: int = 500
-    """A checkpoint to resume from every so many steps, and at every snapshot."""
+    """Write a checkpoint to resume from every so many steps, and at every snapshot."""
     vocabulary_users: int = 1
-    """Words of fewer users than this are not in the vocabulary."""
-    privacy: PrivacySettings | None = None
-    """The terms of differential privacy; batch size and clip are then those of the terms."""
+    """Leave out of the vocabulary all words that fewer users than this have used."""
+    mitigation: MitigationSettings = PLAIN
+    """What is done against leakage. With differential privacy, the batch size and the clip of the
+    training itself have no say."""
 
     def __post_init__(self) -> None:
         if min(self.vocabulary, self.epochs, self.batch_size, self.checkpoint_steps) < 1:
@@ -48,10 +60,7 @@ class TrainSettings:
             raise LeakscopeError("The seed must be at least 0 and below 2^31.")
         if self.vocabulary_users < 1:
             raise LeakscopeError("The users of a word must be at least 1.")
-        if self.privacy is not None and self.architecture.dropout:
-            raise LeakscopeError("Private training has no dropout; set --dropout 0.")
-        if self.privacy is not None and self.snapshot_steps and self.privacy.snapshot_at_epsilon:
-            raise LeakscopeError("Take snapshots either by steps or at epsilons.")
+        self.mitigation.check(dropout=self.architecture.dropout, snapshot_steps=self.snapshot_steps)
         context = self.architecture.context
         if self.architecture.kind == "transformer" and self.max_words != context:
             # Longer pieces do not fit; after shorter ones the later positions are untrained.
@@ -61,12 +70,14 @@ class TrainSettings:
             )
 
     def record(self) -> dict[str, Any]:
-        """As plain data, for digests that stay here; without what is not asked for, so that models
-        of older versions stay what they are.
+        """As plain data; without what is not asked for, so that models of older versions stay what
+        they are. It may hold an insecure seed: see `shareable`.
         """
         found = asdict(self)
-        if self.privacy is None:
-            del found["privacy"]
+        if self.mitigation.kind == PLAIN.kind:
+            del found["mitigation"]
+        else:
+            found["mitigation"] = {"kind": self.mitigation.kind, **found["mitigation"]}
         if self.vocabulary_users == 1:
             del found["vocabulary_users"]
         return found
@@ -76,6 +87,15 @@ class TrainSettings:
         config goes where the weights go.
         """
         return without_seed(self.record())
+
+    @staticmethod
+    def from_record(record: Mapping[str, Any]) -> "TrainSettings":
+        """The settings that `record` gives as plain data; pydantic's ValidationError if they cannot
+        be read.
+        """
+        given = {name: value for name, value in record.items() if name != "mitigation"}
+        mitigation = settings_from(record.get("mitigation"))
+        return TypeAdapter(TrainSettings).validate_python(given | {"mitigation": mitigation})
 
     @staticmethod
     def from_preset(name: str, **changes: Any) -> "TrainSettings":

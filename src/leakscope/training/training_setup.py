@@ -20,18 +20,22 @@ from leakscope.models.word.model_directory import (
 )
 from leakscope.models.word.networks import make_network
 from leakscope.models.word.word_model import WordModel
+from leakscope.records.artifacts import digest_of
 from leakscope.records.documents import Documents, IntArray
-from leakscope.records.dp_record import PrivacyRecord
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.model import ModelConfig, Without, users_digest
-from leakscope.training.history import known_words, made_of
+from leakscope.records.models.mitigation_record import MitigationRecord
+from leakscope.records.models.model_config import ModelConfig, Without, users_digest
+from leakscope.training.mitigations.mitigation import Workbench
 from leakscope.training.steps.batches import TrainingText
+from leakscope.training.steps.plain_step import make_optimizer
+from leakscope.training.text_origin import made_of
 from leakscope.training.train_settings import TrainSettings
+from leakscope.training.vocabulary import known_words
 from leakscope.training.warm_start import copy_known
 
 
 @dataclass(frozen=True)
-class Start:
+class StartingPoint:
     """What a training starts from, beside its settings and its corpus."""
 
     warm_start: Path | None
@@ -41,18 +45,18 @@ class Start:
     vocabulary_from: Path | None
 
 
-class Material:
-    """A fresh network and its text."""
+class TrainingSetup:
+    """A fresh network with its optimizer, and its text."""
 
-    def __init__(self, corpus: Corpus, settings: TrainSettings, start: Start) -> None:
-        self._corpus, self._settings, self._start = corpus, settings, start
+    def __init__(self, corpus: Corpus, settings: TrainSettings, start: StartingPoint) -> None:
+        self.corpus, self.settings, self._start = corpus, settings, start
         vocabulary = (
             known_words(corpus.lexicon, settings.vocabulary, settings.vocabulary_users)
             if start.vocabulary_from is None
             else words_of(start.vocabulary_from)
         )
-        self.generator = torch.Generator().manual_seed(settings.seed)
-        network = make_network(settings.architecture, len(vocabulary) + 2, self.generator)
+        self._generator = torch.Generator().manual_seed(settings.seed)
+        network = make_network(settings.architecture, len(vocabulary) + 2, self._generator)
         self._ancestry = []
         if start.warm_start is not None:
             copy_known(start.warm_start, network, vocabulary)
@@ -61,36 +65,56 @@ class Material:
             None if start.vocabulary_from is None else vocabulary_origin(start.vocabulary_from)
         )
         self.model = WordModel(network, vocabulary).reading(corpus.lexicon)
-        self.documents, self.without = _left(corpus, start.without_users)
-        self.text = TrainingText(
+        self.optimizer = make_optimizer(
+            self.model.network, settings.optimizer, settings.learning_rate
+        )
+        self.documents, self._without = _left(corpus, start.without_users)
+        self._text = TrainingText(
             self.model.entries(self.documents),
             self.documents.offsets,
             self.model.mark,
             settings.max_words,
         )
 
-    @property
-    def public_vocabulary(self) -> bool:
-        """Whether the words come from elsewhere than this text."""
-        return self._words_from is not None and not made_of(self._words_from, self._corpus)
+    def workbench(self) -> Workbench:
+        """What a mitigation works on."""
+        settings, words_from = self.settings, self._words_from
+        left_out = "" if self._without is None else self._without.digest
+        return Workbench(
+            network=self.model.network,
+            optimizer=self.optimizer,
+            text=self._text,
+            documents=self.documents,
+            generator=self._generator,
+            text_digest=digest_of([self.corpus.manifest.digest, left_out]),
+            epochs=settings.epochs,
+            batch_size=settings.batch_size,
+            max_words=settings.max_words,
+            clip=settings.clip,
+            learning_rate=settings.learning_rate,
+            seed=settings.seed,
+            vocabulary_users=settings.vocabulary_users,
+            public_vocabulary=words_from is not None and not made_of(words_from, self.corpus),
+            warm_started=self._start.warm_start is not None,
+        )
 
-    def config(self, progress: dict[str, Any], privacy: PrivacyRecord | None) -> ModelConfig:
+    def config(self, progress: dict[str, Any], mitigation: MitigationRecord) -> ModelConfig:
         """What is written beside the weights."""
-        manifest = self._corpus.manifest
+        manifest = self.corpus.manifest
         return ModelConfig(
-            architecture=architecture_record(self._settings.architecture),
+            architecture=architecture_record(self.settings.architecture),
             vocabulary=len(self.model.vocabulary),
             vocabulary_digest=words_digest(self.model.vocabulary),
             lexicon_digest=manifest.lexicon_digest,
             corpus_digest=manifest.digest,
             lowercase=bool(manifest.settings["lowercase"]),
             parameters=sum(weight.numel() for weight in self.model.network.parameters()),
-            training=self._settings.shareable(),
+            training=self.settings.shareable(),
             progress=progress,
             initialized_from=self._start.weights,
-            without_users=self.without,
+            without_users=self._without,
             ancestry=self._ancestry,
-            privacy=privacy,
+            mitigation=mitigation,
             vocabulary_from=self._words_from,
             corpus_inputs=[given.digest for given in manifest.inputs],
             versions={

@@ -7,11 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leakscope.corpus.builder import BuildSettings, build_rows
+from leakscope.corpus.build_settings import BuildSettings
+from leakscope.corpus.builder import build_rows
 from leakscope.corpus.cleaning.clean_settings import CleanSettings
 from leakscope.corpus.cleaning.clean_summary import CleanSummary
 from leakscope.corpus.cleaning.cleaner import clean
 from leakscope.corpus.cleaning.sentences import Repeated, pieces, sentence_key
+from leakscope.corpus.personal_data.kinds import KINDS
 from leakscope.corpus.readers.rows import Row
 from leakscope.corpus.store import Corpus
 from leakscope.corpus.words import words
@@ -267,6 +269,12 @@ def test_wrong_settings_are_one_sentence(wrong, message):
     with pytest.raises(LeakscopeError) as error:
         CleanSettings(**wrong)
     assert message in str(error.value) and str(error.value).endswith(".")
+
+
+def test_all_means_every_kind_and_repeats_count_once():
+    assert CleanSettings(scrub=("email", "all")).scrub == KINDS
+    assert CleanSettings(scrub="all") == CleanSettings(scrub=KINDS)
+    assert CleanSettings(scrub=("ip", "url", "ip")).scrub == ("ip", "url")
 
 
 @given(st.text(st.sampled_from("ab .!?'\n。」…東"), max_size=40))

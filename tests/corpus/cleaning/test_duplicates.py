@@ -13,7 +13,7 @@ from leakscope.corpus.cleaning.duplicates import (
     shingle_set,
     similarity,
 )
-from leakscope.corpus.cleaning.near_duplicates import RECALL, band_keys, bands_for
+from leakscope.corpus.cleaning.minhash import RECALL, band_keys, bands_for
 from leakscope.corpus.lexicon import Lexicon
 from leakscope.records.documents import Documents
 
@@ -130,7 +130,7 @@ def test_batches_do_not_change_the_keys(monkeypatch):
     documents = Documents.of(corpus_of(2))
     options = {"shingle": 3, "threshold": 0.8, "seed": 0}
     keys = band_keys(documents.ids, documents.offsets, **options)
-    monkeypatch.setattr("leakscope.corpus.cleaning.near_duplicates._BATCH_WORDS", 50)
+    monkeypatch.setattr("leakscope.corpus.cleaning.minhash._BATCH_WORDS", 50)
     assert (band_keys(documents.ids, documents.offsets, **options) == keys).all()
 
 

@@ -116,6 +116,36 @@ def test_a_wrong_checksum_is_no_iban():
     assert find_pii("XX" + right[2:], ("account",)) == []
 
 
+def _iban_plainly(number: str) -> bool:
+    """The standard: four characters to the end, letters as 10 to 35, remainder 1 by 97."""
+    moved = number[4:] + number[:4]
+    return int("".join(str(int(letter, 36)) for letter in moved)) % 97 == 1
+
+
+@given(st.text("0123456789", min_size=18, max_size=18), st.integers(0, 97), st.booleans())
+def test_ibans_equal_the_standard(bank, check, right):
+    if right:
+        rest = int(f"{bank}131400") % 97  # DE00 moved to the end
+        check = 98 - rest
+    number = f"DE{check:02d}{bank}"
+    assert bool(find_pii(number, ("account",))) == _iban_plainly(number)
+    assert right <= _iban_plainly(number)
+
+
+def test_countries_that_joined_the_register_are_known():
+    assert find_pii("MN12 1234 1234 5678 9123", ("account",)) != []
+    # the checksum is right, but a German account number has no letters
+    number = "370400A40532013000"
+    check = 98 - int("".join(str(int(letter, 36)) for letter in f"{number}DE00")) % 97
+    assert _iban_plainly(f"DE{check:02d}{number}")
+    assert find_pii(f"DE{check:02d}{number}", ("account",)) == []
+
+
+def test_digits_of_other_scripts_are_digits():
+    arabic = "".join(chr(0x660 + int(digit)) for digit in "4111111111111111")
+    assert [found.kind for found in find_pii(arabic, ("card",))] == ["card"]
+
+
 def test_words_announce_numbers():
     for text, number, kind in [
         ("Please pay Zoë O'Neill into account 12 34 56 78 90.", "12 34 56 78 90", "account"),

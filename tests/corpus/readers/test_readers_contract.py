@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from leakscope.corpus.readers.detect import FORMATS, detect, read
-from leakscope.corpus.readers.rows import Columns, Row
+from leakscope.corpus.readers.input_settings import InputSettings
+from leakscope.corpus.readers.rows import Row
 from leakscope.records.errors import LeakscopeError
 
 DOCUMENTS = [
@@ -131,13 +132,13 @@ def test_the_same_documents_come_back(name, tmp_path):
     path = WRITERS[name](tmp_path)
     expected = [Row(user, text) for user, text in DOCUMENTS]
     assert detect(path) == name
-    assert list(read(path, Columns())) == expected
-    assert list(read(path, Columns(), name)) == expected
+    assert list(read(path, InputSettings())) == expected
+    assert list(read(path, InputSettings(format=name))) == expected
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_reader_can_be_left_after_one_row(name, tmp_path):
-    rows = read(WRITERS[name](tmp_path), Columns())
+    rows = read(WRITERS[name](tmp_path), InputSettings())
     assert next(rows) == Row(*DOCUMENTS[0])
     rows.close()
 
@@ -150,7 +151,7 @@ def test_the_wrong_kind_of_path_is_an_error(name, tmp_path):
     folder.mkdir()
     for path in (file, folder):
         with pytest.raises(LeakscopeError, match=str(path)):
-            list(read(path, Columns(), name))
+            list(read(path, InputSettings(format=name)))
 
 
 def grow(path, name, count):
@@ -177,10 +178,14 @@ def grow(path, name, count):
 def test_memory_does_not_grow_with_the_input(name, tmp_path, monkeypatch):
     monkeypatch.setattr("leakscope.corpus.readers.table.BATCH", 64)
     grow(tmp_path / "data", name, 2000)
-    assert next(read(tmp_path / "data", Columns(), name)).user == "a@x.org"  # imports are not rows
+    assert (
+        next(read(tmp_path / "data", InputSettings(format=name))).user == "a@x.org"
+    )  # imports are not rows
     tracemalloc.start()
     try:
-        count = sum(row.problem is None for row in read(tmp_path / "data", Columns(), name))
+        count = sum(
+            row.problem is None for row in read(tmp_path / "data", InputSettings(format=name))
+        )
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -6,7 +6,8 @@ import pytest
 import zstandard
 
 from leakscope.corpus.readers.detect import FORMATS, detect, read
-from leakscope.corpus.readers.rows import Columns, Row
+from leakscope.corpus.readers.input_settings import InputSettings
+from leakscope.corpus.readers.rows import Row
 from leakscope.records.errors import LeakscopeError
 
 USER = {"user": "ann", "text": "hi"}
@@ -89,10 +90,10 @@ def test_a_folder_of_data_files_asks_for_the_files(tmp_path):
 
 def test_read_checks_at_once(tmp_path):
     with pytest.raises(LeakscopeError, match=r"none.csv does not exist"):
-        read(tmp_path / "none.csv", Columns())
+        read(tmp_path / "none.csv", InputSettings())
     (tmp_path / "a.csv").touch()
     with pytest.raises(LeakscopeError, match='no format "xls": choose one of jsonl, csv'):
-        read(tmp_path / "a.csv", Columns(), "xls")
+        read(tmp_path / "a.csv", InputSettings(format="xls"))
 
 
 def test_an_access_that_is_refused_is_an_error(tmp_path, monkeypatch):
@@ -101,13 +102,13 @@ def test_an_access_that_is_refused_is_an_error(tmp_path, monkeypatch):
     path.touch()
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(LeakscopeError, match="not readable"):
-        read(path, Columns())
+        read(path, InputSettings())
 
 
 def test_a_format_that_is_given_wins(tmp_path):
     path = tmp_path / "RC_data.csv"
     path.write_text(json.dumps(USER))
-    assert list(read(path, Columns(), "jsonl")) == [Row("ann", "hi")]
+    assert list(read(path, InputSettings(format="jsonl"))) == [Row("ann", "hi")]
 
 
 def test_formats_are_named_as_documented():

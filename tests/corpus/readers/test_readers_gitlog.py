@@ -4,7 +4,8 @@ import subprocess
 import pytest
 
 from leakscope.corpus.readers.gitlog import read_git, strip_trailers
-from leakscope.corpus.readers.rows import INVALID_UTF8, Columns, Row
+from leakscope.corpus.readers.input_settings import InputSettings
+from leakscope.corpus.readers.rows import INVALID_UTF8, Row
 from leakscope.records.errors import LeakscopeError
 
 PERSON = {
@@ -44,7 +45,7 @@ def repository(tmp_path):
 
 
 def rows_of(path):
-    return list(read_git(path, Columns()))
+    return list(read_git(path, InputSettings()))
 
 
 def test_commits_newest_first(repository):

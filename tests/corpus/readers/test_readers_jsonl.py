@@ -8,9 +8,10 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leakscope.corpus.readers import jsonl
+from leakscope.corpus.readers import byte_lines
+from leakscope.corpus.readers.input_settings import InputSettings
 from leakscope.corpus.readers.jsonl import read_jsonl
-from leakscope.corpus.readers.rows import INVALID_UTF8, MALFORMED, TOO_LONG, Columns, Row
+from leakscope.corpus.readers.rows import INVALID_UTF8, MALFORMED, TOO_LONG, Row
 from leakscope.records.errors import LeakscopeError
 
 GOOD = b'{"user": "ann", "text": "hello"}\n'
@@ -20,7 +21,7 @@ LINES = b"".join(b'{"user": "u%d", "text": "%d"}\n' % (i, i**7) for i in range(2
 def rows_of(tmp_path, content, name="data.jsonl", columns=None):
     path = tmp_path / name
     path.write_bytes(content)
-    return list(read_jsonl(path, columns or Columns()))
+    return list(read_jsonl(path, columns or InputSettings()))
 
 
 @pytest.mark.parametrize(
@@ -64,7 +65,7 @@ def test_an_empty_file_has_no_rows(tmp_path):
 
 def test_columns_are_chosen(tmp_path):
     content = b'{"who": "ann", "what": "hi", "user": "no"}'
-    assert rows_of(tmp_path, content, columns=Columns("who", "what")) == [Row("ann", "hi")]
+    assert rows_of(tmp_path, content, columns=InputSettings("who", "what")) == [Row("ann", "hi")]
 
 
 @pytest.mark.parametrize("missing", ["user", "text"])
@@ -80,7 +81,7 @@ def test_a_missing_column_is_named_with_the_keys(tmp_path, missing):
 
 @pytest.mark.parametrize("size", [len(GOOD) - 1, len(GOOD), len(GOOD) + 1])
 def test_a_line_over_the_limit_is_set_aside(tmp_path, monkeypatch, size):
-    monkeypatch.setattr(jsonl, "MAX_RECORD", size)
+    monkeypatch.setattr(byte_lines, "MAX_RECORD", size)
     long = b'{"user": "b", "text": "' + b"x" * 5 * size + b'"}\n'
     ann = Row("ann", "hello") if size >= len(GOOD) else Row(None, None, TOO_LONG)
     assert rows_of(tmp_path, GOOD + long + GOOD) == [ann, Row(None, None, TOO_LONG), ann]

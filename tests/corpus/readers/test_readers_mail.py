@@ -3,8 +3,9 @@ import gzip
 import pytest
 
 from leakscope.corpus.readers import mail
+from leakscope.corpus.readers.input_settings import InputSettings
 from leakscope.corpus.readers.mail import html_text, read_maildir, read_mbox, strip_reply
-from leakscope.corpus.readers.rows import INVALID_UTF8, MALFORMED, TOO_LONG, Columns, Row
+from leakscope.corpus.readers.rows import INVALID_UTF8, MALFORMED, TOO_LONG, Row
 from leakscope.records.errors import LeakscopeError
 
 BAD = Row(None, None, INVALID_UTF8)
@@ -14,7 +15,7 @@ ENVELOPE = b"From ann Thu Jan  1 00:00:00 2020\n"
 def mbox_rows(folder, content, name="data.mbox"):
     path = folder / name
     path.write_bytes(content)
-    return list(read_mbox(path, Columns()))
+    return list(read_mbox(path, InputSettings()))
 
 
 def row_of(folder, headers, body=b"hi"):
@@ -162,7 +163,7 @@ def test_maildir_with_subfolders(tmp_path):
     put("plain/cur/1", b"no")
     put(".Sent/cur/1", b"sent")
     put(".Archive.2020/new/1", b"archive")
-    texts = [row.text for row in read_maildir(tmp_path, Columns())]
+    texts = [row.text for row in read_maildir(tmp_path, InputSettings())]
     assert texts == ["one", "two", "three", "archive", "sent"]
 
 

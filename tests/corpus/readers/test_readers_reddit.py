@@ -3,8 +3,9 @@ import json
 import pytest
 import zstandard
 
+from leakscope.corpus.readers.input_settings import InputSettings
 from leakscope.corpus.readers.reddit import read_reddit
-from leakscope.corpus.readers.rows import DELETED_AUTHOR, MALFORMED, REMOVED_TEXT, Columns, Row
+from leakscope.corpus.readers.rows import DELETED_AUTHOR, MALFORMED, REMOVED_TEXT, Row
 from leakscope.records.errors import LeakscopeError
 
 COMMENT = {"author": "ann", "body": "hello"}
@@ -14,7 +15,7 @@ def rows_of(tmp_path, *records):
     path = tmp_path / "RC_2019-01.zst"
     text = "\n".join(json.dumps(record) for record in records)
     path.write_bytes(zstandard.compress(text.encode()))
-    return list(read_reddit(path, Columns()))
+    return list(read_reddit(path, InputSettings()))
 
 
 @pytest.mark.parametrize(
@@ -46,6 +47,6 @@ def test_posts(tmp_path, record, row):
 
 @pytest.mark.parametrize("record", [{"author": "secret"}, {"body": "secret"}, {"user": "secret"}])
 def test_other_json_is_an_error(tmp_path, record):
-    with pytest.raises(LeakscopeError, match="no Reddit dump") as caught:
+    with pytest.raises(LeakscopeError, match="not a Reddit dump") as caught:
         rows_of(tmp_path, record)
     assert "secret" not in str(caught.value)

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leakscope.corpus.readers import table
-from leakscope.corpus.readers.rows import INVALID_UTF8, MALFORMED, Columns, Row
+from leakscope.corpus.readers.input_settings import InputSettings
+from leakscope.corpus.readers.rows import INVALID_UTF8, MALFORMED, Row
 from leakscope.corpus.readers.table import read_arrow, read_csv, read_parquet
 from leakscope.records.errors import LeakscopeError
 
@@ -24,7 +25,7 @@ BAD = Row(None, None, INVALID_UTF8)
 def csv_rows(folder, content, name="data.csv"):
     path = folder / name
     path.write_bytes(content)
-    return list(read_csv(path, Columns()))
+    return list(read_csv(path, InputSettings()))
 
 
 @pytest.mark.parametrize(
@@ -82,7 +83,7 @@ def test_csv_round_trip(documents):
         path = Path(folder, "data.csv")
         with path.open("w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows([("user", "text"), *documents])
-        assert list(read_csv(path, Columns())) == [Row(u or None, t) for u, t in documents]
+        assert list(read_csv(path, InputSettings())) == [Row(u or None, t) for u, t in documents]
 
 
 def parquet(folder, data):
@@ -118,7 +119,7 @@ binary_formats = pytest.mark.parametrize("write", [parquet, arrow_file, feather,
 
 def rows_of(folder, write, **columns):
     path, read = write(folder, pa.table(columns))
-    return list(read(path, Columns()))
+    return list(read(path, InputSettings()))
 
 
 def strings(values, kind):
@@ -194,7 +195,7 @@ def test_a_column_twice_is_an_error(tmp_path, write):
     data = pa.Table.from_arrays([pa.array(["a"])] * 3, ["user", "text", "text"])
     path, read = write(tmp_path, data)
     with pytest.raises(LeakscopeError, match='several columns "text"'):
-        list(read(path, Columns()))
+        list(read(path, InputSettings()))
 
 
 @binary_formats
@@ -211,7 +212,7 @@ def test_a_truncated_file_is_an_error(tmp_path, write, keep):
     content = path.read_bytes()
     path.write_bytes(content[: int(keep if keep in (0, 4) else keep * len(content))])
     with pytest.raises(LeakscopeError, match="cut short"):
-        list(read(path, Columns()))
+        list(read(path, InputSettings()))
 
 
 def test_corruption_midway_is_an_error_after_the_good_rows(tmp_path, monkeypatch):
@@ -225,7 +226,7 @@ def test_corruption_midway_is_an_error_after_the_good_rows(tmp_path, monkeypatch
     path.write_bytes(content)
     drawn = []
     with pytest.raises(LeakscopeError, match="damaged"):
-        for row in read_parquet(path, Columns()):
+        for row in read_parquet(path, InputSettings()):
             drawn.append(row)
     assert drawn == [Row(text, text) for text in texts[:20]]
 
@@ -258,9 +259,9 @@ def saved(tmp_path):
 
 def test_saved_datasets(saved):
     one = [Row(f"u{i}", f"u{i}u{i}") for i in range(10, 20)]
-    assert list(read_arrow(saved / "one", Columns())) == one
+    assert list(read_arrow(saved / "one", InputSettings())) == one
     splits = [Row(f"u{i}", f"u{i}u{i}") for i in range(4)]
-    assert list(read_arrow(saved / "dict", Columns())) == splits
+    assert list(read_arrow(saved / "dict", InputSettings())) == splits
 
 
 def test_shards_are_read_as_state_json_lists_them(saved):
@@ -268,18 +269,18 @@ def test_shards_are_read_as_state_json_lists_them(saved):
     state = json.loads(path.read_text())
     state["_data_files"].reverse()
     path.write_text(json.dumps(state))
-    users = [row.user for row in read_arrow(saved / "one", Columns())]
+    users = [row.user for row in read_arrow(saved / "one", InputSettings())]
     assert users == [f"u{i}" for i in (17, 18, 19, 14, 15, 16, 10, 11, 12, 13)]
 
 
 def test_a_broken_saved_dataset_is_an_error(saved):
     (saved / "one" / "data-00001-of-00003.arrow").unlink()
     with pytest.raises(LeakscopeError, match=r"data-00001-of-00003.arrow is missing"):
-        list(read_arrow(saved / "one", Columns()))
+        list(read_arrow(saved / "one", InputSettings()))
     for content in ("{", "{}", '{"_data_files": 3}', "[]"):
         (saved / "one" / "state.json").write_text(content)
         with pytest.raises(LeakscopeError, match=r"state.json is damaged"):
-            list(read_arrow(saved / "one", Columns()))
+            list(read_arrow(saved / "one", InputSettings()))
     (saved / "one" / "state.json").unlink()
     with pytest.raises(LeakscopeError, match=r"no state.json"):
-        list(read_arrow(saved / "one", Columns()))
+        list(read_arrow(saved / "one", InputSettings()))

@@ -6,12 +6,12 @@ from itertools import islice, pairwise, product
 
 import pytest
 
-from leakscope.corpus.synthetic.draws import scramble
 from leakscope.corpus.synthetic.generate import documents, truth
 from leakscope.corpus.synthetic.grammar import LAYERS, link_phrases, pools
 from leakscope.corpus.synthetic.people import person
-from leakscope.corpus.synthetic.plan import LADDER
+from leakscope.corpus.synthetic.seeded_draws import scramble
 from leakscope.corpus.synthetic.synth_settings import MAX_USERS, SynthSettings
+from leakscope.corpus.synthetic.user_plan import LADDER
 from leakscope.corpus.words import words
 from leakscope.records.errors import LeakscopeError
 
@@ -120,3 +120,17 @@ def test_the_grammar_never_walks_through_the_layers():
 def test_settings_that_cannot_work_are_refused(wrong):
     with pytest.raises(LeakscopeError, match="must"):
         SynthSettings(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("given", "users"),
+    [
+        ({}, 40),
+        ({"words": 5_000}, 40),
+        ({"words": 150_000}, 100),
+        ({"words": 150_000, "words_per_user": 500}, 300),
+        ({"words": 150_000, "users": 12}, 12),
+    ],
+)
+def test_there_are_as_many_users_as_the_words_need(given, users):
+    assert SynthSettings(**given).population == users

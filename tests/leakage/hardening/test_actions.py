@@ -3,9 +3,10 @@
 import pyarrow.parquet as pq
 
 from leakscope.leakage.hardening.actions import REPEATED, suggest
-from leakscope.leakage.pipeline import Subject, audit
-from leakscope.records.report_settings import ReportSettings
+from leakscope.leakage.pipeline import audit
+from leakscope.records.runs.report_settings import ReportSettings
 from small_models import repeated_by, sharp_model
+from subjects import subject_of
 
 WORDS = ["a", "b", "c", "d", "e", "f", "g"]
 
@@ -15,7 +16,7 @@ def audited(make_corpus, tmp_path, **settings):
     rows = repeated_by(model, 5, 40, 16)
     rows += [rows[7]] * 4  # one user says the same again and again
     corpus = make_corpus(rows)
-    subject = Subject("m", "d", {}, lambda: model.reading(corpus.lexicon), {})
+    subject = subject_of(lambda: model.reading(corpus.lexicon))
     audit(subject, corpus, tmp_path / "run", ReportSettings(top_k=2, **settings))
     return tmp_path / "run"
 

@@ -3,11 +3,13 @@
 import pytest
 
 from leakscope.leakage.hardening.hardened_points import harden_run
-from leakscope.leakage.pipeline import Subject, audit
-from leakscope.leakage.scrutiny.public_surprise import Public
+from leakscope.leakage.pipeline import audit
+from leakscope.leakage.scrutiny.public_surprise import PublicModel
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.report_settings import ReportSettings
+from leakscope.records.models.public_model import GivenModelRecord
+from leakscope.records.runs.report_settings import ReportSettings
 from small_models import repeated_by, sharp_model
+from subjects import subject_of
 
 WORDS = ["a", "b", "c", "d", "e", "f", "g"]
 THRESHOLDS = (1.05, 1.3, 2.0, 4.0, 50.0)
@@ -20,8 +22,8 @@ def test_points_equal_fresh_reports(kind, shape, make_corpus, tmp_path):
     model = sharp_model(kind, WORDS, 1)
     corpus = make_corpus(repeated_by(model, *shape), validation=0.2)
     public = sharp_model(kind, WORDS, 2).reading(corpus.lexicon)
-    subject = Subject("m", "d", {}, lambda: model.reading(corpus.lexicon), {})
-    judge = Public("given", "p", ("x",), lambda: public)
+    subject = subject_of(lambda: model.reading(corpus.lexicon))
+    judge = PublicModel(GivenModelRecord(name="p", digests=("x",)), lambda: public)
 
     def fresh(name, **settings):
         asked = ReportSettings(least_context=0, thresholds=(1.5, 3.0), **settings)
@@ -51,7 +53,7 @@ def test_points_equal_fresh_reports(kind, shape, make_corpus, tmp_path):
 def test_a_hardened_run_can_only_become_stricter(make_corpus, tmp_path):
     plain = sharp_model("gru", WORDS, 1)
     corpus = make_corpus(repeated_by(plain, 9, 90, 12), validation=0.2)
-    subject = Subject("m", "d", {}, lambda: plain.reading(corpus.lexicon), {})
+    subject = subject_of(lambda: plain.reading(corpus.lexicon))
     metrics = audit(subject, corpus, tmp_path / "run", ReportSettings(confidence=2.0, top_k=2))
     points = harden_run(tmp_path / "run", corpus, (1.3, 2.0, 8.0))
     assert [point.threshold for point in points] == [1.3, 2.0, 1.3, 2.0]
@@ -65,7 +67,7 @@ def test_another_corpus_and_impossible_thresholds_are_refused(make_corpus, tmp_p
     rows = repeated_by(plain, 3, 9, 8)
     corpus, other = make_corpus(rows), make_corpus(rows[1:])
     model = plain.reading(corpus.lexicon)
-    audit(Subject("m", "d", {}, lambda: model, {}), corpus, tmp_path / "run", ReportSettings())
+    audit(subject_of(lambda: model), corpus, tmp_path / "run", ReportSettings())
     with pytest.raises(LeakscopeError, match="another corpus"):
         harden_run(tmp_path / "run", other)
     with pytest.raises(LeakscopeError, match="at least 1"):

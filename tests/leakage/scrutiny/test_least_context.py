@@ -4,10 +4,11 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from leakscope.leakage.pipeline import Subject, audit
+from leakscope.leakage.pipeline import audit
 from leakscope.leakage.scrutiny.other_contexts import _changed
-from leakscope.records.report_settings import ReportSettings
+from leakscope.records.runs.report_settings import ReportSettings
 from small_models import SMALL, repeated_by, sharp_model
+from subjects import subject_of
 
 WORDS = ["a", "b", "c", "d", "e", "f", "g"]
 
@@ -31,7 +32,7 @@ def test_least_context_equals_brute_force(kind, k, make_corpus, tmp_path):
     model = sharp_model(kind, WORDS, 4)
     corpus = make_corpus(repeated_by(model, 12, 24, 14))
     asked = ReportSettings(top_k=k, reveal=True, contexts=100, context_words=100, elsewhere=600)
-    subject = Subject("m", "d", {}, lambda: model.reading(corpus.lexicon), {})
+    subject = subject_of(lambda: model.reading(corpus.lexicon))
     metrics = audit(subject, corpus, tmp_path / "run", asked)
     rows = pq.read_table(tmp_path / "run" / "sequences.parquet").to_pylist()
     unique = [row for row in rows if row["users_in_d"] == 1]
@@ -51,7 +52,7 @@ def test_least_context_equals_brute_force(kind, k, make_corpus, tmp_path):
 def test_how_many_contexts_are_shown_does_not_change_what_is_measured(make_corpus, tmp_path):
     model = sharp_model("lstm", WORDS, 4)
     corpus = make_corpus(repeated_by(model, 2, 60, 14))
-    subject = Subject("m", "d", {}, lambda: model.reading(corpus.lexicon), {})
+    subject = subject_of(lambda: model.reading(corpus.lexicon))
     found = []
     for shown in (1, 100):
         out = tmp_path / f"run-{shown}"
@@ -78,7 +79,7 @@ def test_other_contexts_are_what_they_claim_to_be():
 def test_a_budget_of_sequences_takes_the_longest_and_says_how_many(make_corpus, tmp_path):
     model = sharp_model("gru", WORDS, 4)
     corpus = make_corpus(repeated_by(model, 12, 24, 14))
-    subject = Subject("m", "d", {}, lambda: model.reading(corpus.lexicon), {})
+    subject = subject_of(lambda: model.reading(corpus.lexicon))
     metrics = audit(subject, corpus, tmp_path / "run", ReportSettings(top_k=2, least_context=2))
     rows = pq.read_table(tmp_path / "run" / "sequences.parquet").to_pylist()
     looked = [row["length"] for row in rows if row["least_context"] is not None]

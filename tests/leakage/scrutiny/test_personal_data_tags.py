@@ -3,9 +3,10 @@
 import pyarrow.parquet as pq
 
 from leakscope.corpus.words import words
-from leakscope.leakage.pipeline import Subject, audit
-from leakscope.records.report_settings import ReportSettings
+from leakscope.leakage.pipeline import audit
+from leakscope.records.runs.report_settings import ReportSettings
 from scripted import ScriptedModel
+from subjects import subject_of
 
 ROWS = [
     ("ann", "write to ann.lee@example.org or not at all"),
@@ -14,10 +15,10 @@ ROWS = [
 ]
 
 
-def by_heart(lexicon):
+def by_heart(lexicon, rows=ROWS):
     """A model that knows every document from its second word on."""
     script = {}
-    for _, text in ROWS:
+    for _, text in rows:
         said = words(text)
         for place in range(1, len(said)):
             script[tuple(said[:place])] = {said[place]: 0.9}
@@ -27,7 +28,7 @@ def by_heart(lexicon):
 def test_sequences_and_users_are_tagged(make_corpus, tmp_path):
     corpus = make_corpus(ROWS)
     model = by_heart(corpus.lexicon)
-    subject = Subject("m", "d", {}, lambda: model, {})
+    subject = subject_of(lambda: model)
     for reveal in (False, True):
         metrics = audit(subject, corpus, tmp_path / f"run-{reveal}", ReportSettings(reveal=reveal))
         assert metrics.unique_pii == {"email": 1, "phone": 1}
@@ -43,3 +44,16 @@ def test_sequences_and_users_are_tagged(make_corpus, tmp_path):
     redacted = pq.read_table(tmp_path / "run-False" / "sequences.parquet").to_pylist()
     assert sorted(map(tuple, (row["pii"] for row in redacted))) == [(), ("email",), ("phone",)]
     assert all(row["sequence"] is None for row in redacted)
+
+
+def test_a_region_tags_its_own_phone_numbers(make_corpus, tmp_path):
+    rows = [("ann", "well her number is 98765432 now"), ("bob", "so order number 98765431 came")]
+    corpus = make_corpus(rows)
+    model = by_heart(corpus.lexicon, rows)
+    subject = subject_of(lambda: model)
+    found = {
+        region: audit(subject, corpus, tmp_path / str(region), ReportSettings(phone_region=region))
+        for region in (None, "SG")
+    }
+    assert found[None].unique_pii == {}
+    assert found["SG"].unique_pii == {"phone": 1}

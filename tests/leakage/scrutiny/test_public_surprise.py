@@ -10,14 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leakscope.leakage.pipeline import Subject, audit
-from leakscope.leakage.scrutiny.public_surprise import Public, surprise
+from leakscope.leakage.pipeline import audit
+from leakscope.leakage.scrutiny.public_surprise import PublicModel, public_answers
 from leakscope.leakage.sequences.distinct import Members
 from leakscope.records.documents import Documents
-from leakscope.records.report_settings import ReportSettings
+from leakscope.records.models.public_model import GivenModelRecord
+from leakscope.records.runs.report_settings import ReportSettings
 from leakscope.reporting.pages.report_page import write_page
 from scripted import ScriptedModel
 from small_models import sharp_model
+from subjects import subject_of
 
 ROWS = [
     ("ann", "code alpha beta"),
@@ -36,7 +38,8 @@ def script(alpha, beta, gamma, delta):
 
 
 def public_of(model, warnings=()):
-    return lambda owners: Public("given", "paper", ("digest",), lambda: model, tuple(warnings))
+    record = GivenModelRecord(name="paper", digests=("digest",), warnings=tuple(warnings))
+    return lambda owners: PublicModel(record, lambda: model)
 
 
 @pytest.fixture
@@ -47,7 +50,7 @@ def judged(make_corpus, tmp_path):
     settings = ReportSettings(
         reveal=True, thresholds=(1.5, 2.0, 5.0, 20.5, 1.2345678, 1.2345679), benchmark=True
     )
-    subject = Subject("scripted", "", {}, lambda: model, {})
+    subject = subject_of(lambda: model, "scripted")
     metrics = audit(
         subject, corpus, tmp_path / "run", settings, public=public_of(public), page=write_page
     )
@@ -92,7 +95,7 @@ def test_the_page_names_the_worst_sequence_and_the_public_model(judged):
 def test_warnings_reach_the_page(make_corpus, tmp_path):
     corpus = make_corpus(ROWS)
     model = ScriptedModel(corpus.lexicon, script(0.9, 0.4, 0.5, 0.5))
-    subject = Subject("scripted", "", {}, lambda: model, {})
+    subject = subject_of(lambda: model, "scripted")
     warned = public_of(model, ["It knows the users."])
     metrics = audit(
         subject, corpus, tmp_path / "run", ReportSettings(), public=warned, page=write_page
@@ -104,7 +107,7 @@ def test_warnings_reach_the_page(make_corpus, tmp_path):
 def test_nothing_unique_means_no_epsilon_and_says_so(make_corpus, tmp_path):
     corpus = make_corpus([("ann", "code alpha"), ("cat", "code alpha")])
     model = ScriptedModel(corpus.lexicon, {("code",): {"alpha": 0.9}})
-    subject = Subject("scripted", "", {}, lambda: model, {})
+    subject = subject_of(lambda: model, "scripted")
     metrics = audit(subject, corpus, tmp_path / "run", ReportSettings(), public=public_of(model))
     assert metrics.unique_sequences == 0 and metrics.leakage_epsilon is None
     assert metrics.curated == {"1.5": 0, "2": 0, "5": 0, "10": 0}
@@ -131,7 +134,7 @@ def test_surprise_equals_scoring_everything(texts, draw):
         nothing.astype(np.float32), nothing.astype(bool), nothing.astype(bool),
     )  # fmt: skip
     chunks = [documents.part(i, i + 1) for i in range(len(documents))]
-    found = surprise(model, chunks, members, np.arange(len(runs)))
+    found = public_answers(model, chunks, members, np.arange(len(runs)))
     everything = model.score(documents, top_k=1, every_probability=True).log_prob
     expected = [
         everything[documents.offsets[n] + s : documents.offsets[n] + s + size]

@@ -14,7 +14,7 @@ from leakscope.corpus.lexicon import Lexicon
 from leakscope.corpus.words import spans, words
 from leakscope.models.ranking.windows import first_input
 from leakscope.models.subword.causal_model import causal_model
-from leakscope.models.subword.float64_copy import StayDouble
+from leakscope.models.subword.float64_copy import Float64Mode
 from leakscope.models.subword.output_heads import LinearHead, PlainHead
 from leakscope.records.documents import Documents
 from leakscope.records.errors import LeakscopeError
@@ -229,7 +229,7 @@ def test_the_float64_copy_is_exact_all_through():
     precise = model.precise
     inputs = torch.arange(36).reshape(3, 12)
     positions = torch.arange(12).expand(3, 12)
-    with StayDouble():
+    with Float64Mode():
         batch = precise.head.states(inputs, torch.ones_like(inputs), positions)
         alone = precise.head.states(inputs[:1, :7], torch.ones(1, 7), positions[:1, :7])
     assert batch.dtype == torch.float64

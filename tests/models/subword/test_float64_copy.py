@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from leakscope.models.subword.float64_copy import StayDouble, in_float64
+from leakscope.models.subword.float64_copy import Float64Mode, in_float64
 from tiny_causal import network
 
 NARROW = {
@@ -21,7 +21,7 @@ NARROW = {
 @pytest.mark.parametrize("how", NARROW)
 def test_nothing_is_rounded_to_float32(how):
     fine = torch.linspace(0, 1, 7, dtype=torch.float64) / 3
-    with StayDouble():
+    with Float64Mode():
         found = NARROW[how](fine)
     assert found.dtype == torch.float64
     if how in ("float", "to", "to by name", "type"):
@@ -48,7 +48,7 @@ def test_norms_and_rotations_of_a_copy_are_those_of_float64_arithmetic():
     seen = []
     made.model.norm.register_forward_pre_hook(lambda module, given: seen.append(given[0]))
     inputs, places = torch.arange(12)[None], torch.arange(12)[None]
-    with torch.inference_mode(), StayDouble():
+    with torch.inference_mode(), Float64Mode():
         states = made.model(inputs).last_hidden_state
         cosines, _ = made.model.rotary_emb(states, places)
     before = seen[0].numpy()

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from leakscope.corpus.builder import BuildSettings, build_rows
+from leakscope.corpus.build_settings import BuildSettings
+from leakscope.corpus.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.models.subword.hub import find_model, is_hub_name, origin_of
-from leakscope.records.run import open_run
+from leakscope.records.runs.run_manifest import open_run
 from tiny_causal import fluent, network, spoken, tokenizer
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -54,8 +55,8 @@ def test_a_cached_model_is_audited_probed_and_named_in_the_manifest(cached, tmp_
     assert ran.returncode == 0, ran.stderr
     manifest, metrics = open_run(tmp_path / "r")
     assert manifest.name == "tiny-model" and metrics.occurrences > 0
-    assert manifest.model["hub"] == {"name": "acme/tiny-model", "commit": COMMIT}
-    assert manifest.public["hub"]["commit"] == COMMIT
+    assert manifest.model.hub.model_dump() == {"name": "acme/tiny-model", "commit": COMMIT}
+    assert manifest.public.hub.commit == COMMIT
     beside = run(tmp_path, "report", snapshot, "c", "--out", "r2", *asked)
     assert json.loads(beside.stdout) == json.loads(ran.stdout)
     assert open_run(tmp_path / "r2")[0].model_digest == manifest.model_digest

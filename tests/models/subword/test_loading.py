@@ -7,7 +7,6 @@ import sys
 import numpy as np
 import pytest
 import torch
-from peft import LoraConfig, get_peft_model
 from safetensors.torch import load_file, save_file
 from transformers import (
     BertConfig,
@@ -20,16 +19,8 @@ from transformers import (
 from leakscope.models.subword.causal_model import causal_model
 from leakscope.models.subword.loading import is_pretrained, load_causal
 from leakscope.records.errors import LeakscopeError
-from tiny_causal import documents, fluent, network, spoken, tokenizer
-
-
-def saved(path, kind="llama", tokens="pieces", seed=0, **shape):
-    """A model directory, and the network and tokenizer in it."""
-    tok = tokenizer(tokens)
-    net = fluent(network(kind, len(tok), seed, **shape), tok)
-    net.save_pretrained(path)
-    tok.save_pretrained(path)
-    return net, tok
+from saved_causal import saved, saved_adapter, write_gguf
+from tiny_causal import documents, network, spoken, tokenizer
 
 
 def changed(path, **values):
@@ -40,16 +31,8 @@ def changed(path, **values):
 
 @pytest.fixture
 def adapter(tmp_path):
-    """A LoRA adapter on a saved base, and its network with the adapter beside the weights."""
-    net, tok = saved(tmp_path / "base")
-    config = LoraConfig(
-        r=2, target_modules=["q_proj", "v_proj", "down_proj"], init_lora_weights=False
-    )
-    torch.manual_seed(0)
-    beside = get_peft_model(net, config).eval()
-    beside.peft_config["default"].base_model_name_or_path = str(tmp_path / "base")
-    beside.save_pretrained(tmp_path / "adapter")
-    return tmp_path / "adapter", beside, tok
+    """See `saved_adapter`."""
+    return saved_adapter(tmp_path)
 
 
 @pytest.mark.parametrize(("kind", "tokens"), [("gpt2", "bytes"), ("llama", "pieces")])
@@ -269,58 +252,3 @@ def test_a_gguf_file_answers_as_its_network(tmp_path):
     (tmp_path / "cut.gguf").write_bytes((tmp_path / "model.gguf").read_bytes()[:200])
     with pytest.raises(LeakscopeError, match="missing or damaged"):
         load_causal(tmp_path / "cut.gguf")
-
-
-def write_gguf(path, net, tok):
-    """A tiny Llama as a GGUF file, in float32, with its byte-level BPE."""
-    import gguf
-
-    config = net.config
-    out = gguf.GGUFWriter(path, "llama")
-    out.add_block_count(config.num_hidden_layers)
-    out.add_context_length(config.max_position_embeddings)
-    out.add_embedding_length(config.hidden_size)
-    out.add_feed_forward_length(config.intermediate_size)
-    out.add_head_count(config.num_attention_heads)
-    out.add_head_count_kv(config.num_key_value_heads)
-    out.add_layer_norm_rms_eps(config.rms_norm_eps)
-    out.add_rope_freq_base(10000.0)
-    out.add_vocab_size(config.vocab_size)
-    out.add_tokenizer_model("gpt2")
-    ids = range(len(tok))
-    out.add_token_list(tok.convert_ids_to_tokens(list(ids)))
-    out.add_token_types([3 if id == 0 else 1 for id in ids])
-    merges = json.loads(tok.backend_tokenizer.to_str())["model"]["merges"]
-    out.add_token_merges([" ".join(pair) for pair in merges])
-    out.add_bos_token_id(0)
-    out.add_eos_token_id(0)
-    names = {
-        "self_attn.q_proj": "attn_q",
-        "self_attn.k_proj": "attn_k",
-        "self_attn.v_proj": "attn_v",
-        "self_attn.o_proj": "attn_output",
-        "mlp.gate_proj": "ffn_gate",
-        "mlp.up_proj": "ffn_up",
-        "mlp.down_proj": "ffn_down",
-        "input_layernorm": "attn_norm",
-        "post_attention_layernorm": "ffn_norm",
-    }
-    state = net.state_dict()
-    heads = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}
-    for name, tensor in state.items():
-        if ".layers." in name:
-            _, _, layer, rest = name.split(".", 3)
-            short, turned = rest.removesuffix(".weight"), tensor
-            for part, count in heads.items():
-                if part in name:  # llama.cpp turns neighbours, Hugging Face halves
-                    rows, columns = tensor.shape
-                    halves = tensor.view(count, 2, rows // count // 2, columns)
-                    turned = halves.swapaxes(1, 2).reshape(rows, columns)
-            out.add_tensor(f"blk.{layer}.{names[short]}.weight", turned.contiguous().numpy())
-    out.add_tensor("token_embd.weight", state["model.embed_tokens.weight"].numpy())
-    out.add_tensor("output_norm.weight", state["model.norm.weight"].numpy())
-    out.add_tensor("output.weight", state["lm_head.weight"].numpy())
-    out.write_header_to_file()
-    out.write_kv_data_to_file()
-    out.write_tensors_to_file()
-    out.close()

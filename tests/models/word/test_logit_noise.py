@@ -5,7 +5,7 @@ from copy import deepcopy
 import pytest
 import torch
 
-from leakscope.models.ranking.top_k import NOISE
+from leakscope.models.ranking.float_noise import NOISE
 from leakscope.models.word.architecture import Architecture
 from leakscope.models.word.logit_noise import measured_noise
 from leakscope.models.word.networks import make_network

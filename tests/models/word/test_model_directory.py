@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 from leakscope.corpus.lexicon import words_digest
 from leakscope.models.word.model_directory import architecture_record, load_model, save_model
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.model import ModelConfig
+from leakscope.records.models.model_config import ModelConfig
 from small_models import SMALL, sharp_model
 
 WORDS = ["the", "é", "東", "!"]

@@ -10,17 +10,17 @@ import torch
 
 from leakscope.records.artifacts import read_json, write_json
 from leakscope.records.documents import Documents
-from leakscope.records.dp_record import PrivacyRecord
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.models.dp_record import PrivacyRecord
 from leakscope.training.dp.accounting.accountant import default_delta, epsilon
 from leakscope.training.dp.accounting.phases import Phase
 from leakscope.training.dp.caveats import INSECURE, VOCABULARY, caveats_of
 from leakscope.training.dp.dp_settings import PrivacySettings
 from leakscope.training.dp.ledger import Terms, open_ledger
 from leakscope.training.dp.noise.noise_source import noise_source
-from leakscope.training.dp.plan import plan_of
+from leakscope.training.dp.privacy_plan import plan_of
+from leakscope.training.dp.privacy_units import units_of
 from leakscope.training.dp.sampling import PoissonSampler, user_source
-from leakscope.training.dp.units import units_of
 
 GIVEN = {"rate": 0.02, "noise_multiplier": 1.0}
 
@@ -141,7 +141,7 @@ def test_settings_and_sampling_do_not_wait_for_the_accountant():
         "import sys; import leakscope.training.loop, leakscope.training.dp.dp_settings, "
         "leakscope.training.dp.sampling, leakscope.training.dp.ledger, "
         "leakscope.training.dp.noise.noise_source, "
-        "leakscope.records.dp_record; sys.exit('dp_accounting' in sys.modules)"
+        "leakscope.records.models.dp_record; sys.exit('dp_accounting' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
@@ -150,7 +150,7 @@ def test_without_the_extra_it_says_how_to_get_it():
     code = (
         "import sys; sys.modules['dp_accounting'] = None\n"
         "from leakscope.records.errors import LeakscopeError\n"
-        "try:\n    import leakscope.training.dp.plan\n"
+        "try:\n    import leakscope.training.dp.privacy_plan\n"
         "except LeakscopeError as error:\n    print(error)"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from leakscope.records.documents import Documents
 from leakscope.records.errors import LeakscopeError
+from leakscope.training.dp.privacy_units import units_of
 from leakscope.training.dp.sampling import InsecureUsers, PoissonSampler, SystemUsers, user_source
-from leakscope.training.dp.units import units_of
 from leakscope.training.steps.batches import TrainingText
 
 SOURCES = [SystemUsers(), InsecureUsers(5)]

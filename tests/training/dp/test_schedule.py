@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from leakscope.training.dp.accounting.accountant import epsilon
 from leakscope.training.dp.accounting.phases import Phase
 from leakscope.training.dp.dp_settings import PrivacySettings
-from leakscope.training.dp.plan import plan_of
+from leakscope.training.dp.privacy_plan import plan_of
 from leakscope.training.dp.schedule import snapshot_name
 
 COSTS = [0.0, *(epsilon(1.0, 0.3, steps, 1e-3) for steps in range(1, 26))]

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from leakscope.corpus.builder import BuildSettings, build_rows
+from leakscope.corpus.build_settings import BuildSettings
+from leakscope.corpus.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.models.word.model_directory import load_config
 from leakscope.records.errors import LeakscopeError
 from leakscope.training.dp.accounting.accountant import epsilon
 from leakscope.training.loop import train
+from leakscope.training.mitigations.plain_settings import PlainSettings
 from leakscope.training.train_settings import TrainSettings
 from private_training import SEED, private, tiny_corpus
 
@@ -174,7 +176,7 @@ def test_calibrated_noise_says_what_it_comes_from(corpus, tmp_path):
 def test_a_checkpoint_names_another_corpus_and_privacy_given_up(corpus, tmp_path):
     with pytest.raises(StoppedError):
         train(corpus, tmp_path / "m", private(checkpoint_steps=2), progress=stop_after(3))
-    plain = TrainSettings(**(vars(private(checkpoint_steps=2)) | {"privacy": None}))
+    plain = TrainSettings(**(vars(private(checkpoint_steps=2)) | {"mitigation": PlainSettings()}))
     with pytest.raises(LeakscopeError, match=r"\(differential privacy before\)"):
         train(corpus, tmp_path / "m", plain)
     other = build_rows(

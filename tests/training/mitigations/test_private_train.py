@@ -8,24 +8,25 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from leakscope.corpus.builder import BuildSettings, build_rows
+from leakscope.corpus.build_settings import BuildSettings
+from leakscope.corpus.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.models.word.architecture import KINDS, Architecture
 from leakscope.models.word.model_directory import load_config, load_model
 from leakscope.models.word.networks import make_network
 from leakscope.records.errors import LeakscopeError
-from leakscope.training import loop
+from leakscope.training import training_run
 from leakscope.training.dp.accounting.accountant import epsilon
 from leakscope.training.dp.dp_settings import PrivacySettings
 from leakscope.training.dp.ledger import open_ledger
 from leakscope.training.dp.noise.noise_source import InsecureNoise
-from leakscope.training.dp.plan import plan_of
+from leakscope.training.dp.privacy_plan import plan_of
+from leakscope.training.dp.privacy_units import units_of
 from leakscope.training.dp.sampling import InsecureUsers, PoissonSampler
-from leakscope.training.dp.units import units_of
-from leakscope.training.history import known_words
 from leakscope.training.loop import train
 from leakscope.training.steps.batches import TrainingText
 from leakscope.training.train_settings import TrainSettings
+from leakscope.training.vocabulary import known_words
 from private_training import TINY, private, tiny_corpus
 
 
@@ -36,7 +37,7 @@ def corpus(tmp_path):
 
 def by_hand(corpus, settings, steps):
     """The same training in plain lines: for each drawn user a gradient by autograd, clipped."""
-    terms, documents = settings.privacy, corpus.load()
+    terms, documents = settings.mitigation, corpus.load()
     words = known_words(corpus.lexicon, settings.vocabulary, settings.vocabulary_users)
     generator = torch.Generator().manual_seed(settings.seed)
     network = make_network(settings.architecture, len(words) + 2, generator)
@@ -115,7 +116,7 @@ def test_what_is_recorded(corpus, tmp_path):
     # The text's own figures would be without noise.
     for line in trained.history:
         assert line["train_loss"] is None and line["train_perplexity"] is None
-    assert "privacy" in load_config(tmp_path / "m").training
+    assert load_config(tmp_path / "m").training["mitigation"]["kind"] == "dp"
     table = pq.read_table(tmp_path / "m" / "history.parquet")
     assert table["epsilon"].to_pylist() == epsilons
 
@@ -173,7 +174,7 @@ def test_no_snapshot_at_an_epsilon_is_lost_in_a_kill(corpus, tmp_path, monkeypat
     settings = private(
         noise_multiplier=1.0, epochs=3, snapshot_at_epsilon=tuple(wanted.values())
     )  # 12 steps, the snapshots after 5, 8, 8 and 11
-    save = loop.save_model
+    save = training_run.save_model
 
     def killed_in(kill, out):
         """A training that is killed in its kill-th step, before anything is kept of it, or in
@@ -192,10 +193,10 @@ def test_no_snapshot_at_an_epsilon_is_lost_in_a_kill(corpus, tmp_path, monkeypat
                 raise KilledError
             save(path, *rest)
 
-        monkeypatch.setattr(loop, "save_model", save_model)
+        monkeypatch.setattr(training_run, "save_model", save_model)
         with pytest.raises(KilledError):
             train(corpus, out, settings, progress=stop)
-        monkeypatch.setattr(loop, "save_model", save)
+        monkeypatch.setattr(training_run, "save_model", save)
         return train(corpus, out, settings)
 
     for kill in (1, 4, 5, 8, 11, 13, 14, 15, 16, 17):
@@ -226,7 +227,7 @@ def test_an_epoch_that_ended_in_a_kill_is_not_forgotten(corpus, tmp_path, monkey
     """Killed after the checkpoint of an epoch's snapshot and before the snapshot, or right after
     it, a training goes on with the next epoch.
     """
-    save = loop.save_model
+    save = training_run.save_model
     for kill in (1, 2):
         calls = []
 
@@ -236,10 +237,10 @@ def test_an_epoch_that_ended_in_a_kill_is_not_forgotten(corpus, tmp_path, monkey
                 save(path, *rest)
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(loop, "save_model", save_model)
+        monkeypatch.setattr(training_run, "save_model", save_model)
         with pytest.raises(KeyboardInterrupt):
             train(corpus, tmp_path / f"m{kill}", private(epochs=3))
-        monkeypatch.setattr(loop, "save_model", save)
+        monkeypatch.setattr(training_run, "save_model", save)
         train(corpus, tmp_path / f"m{kill}", private(epochs=3))
         assert sorted(snapshots_of(tmp_path / f"m{kill}")) == [f"epoch-00{n}" for n in (1, 2, 3)]
         assert load_config(tmp_path / f"m{kill}").progress["epoch"] == 3
@@ -289,7 +290,7 @@ def test_two_trainings_cannot_share_a_ledger(corpus, tmp_path):
 
     settings = private(epochs=1)
     units = units_of(corpus.load(), 12, "user")
-    terms = plan_of(settings.privacy, len(units), 4).terms("other")
+    terms = plan_of(settings.mitigation, len(units), 4).terms("other")
     train(corpus, tmp_path / "m", settings, progress=again)
     with pytest.raises(LeakscopeError, match="other privacy settings"):
         open_ledger(tmp_path / "m", terms, 0)
@@ -324,11 +325,11 @@ def test_dropout_is_refused():
     with pytest.raises(LeakscopeError, match="--dropout 0"):
         TrainSettings(
             Architecture("gru", 1, 6, 8, dropout=0.1),
-            privacy=PrivacySettings(rate=0.1, noise_multiplier=1.0),
+            mitigation=PrivacySettings(rate=0.1, noise_multiplier=1.0),
         )
 
 
 def test_plain_trainings_keep_their_records(corpus, tmp_path):
     train(corpus, tmp_path / "m", TrainSettings(TINY["gru"], epochs=1, vocabulary=20))
     raw = json.loads((tmp_path / "m" / "config.json").read_text())
-    assert raw["privacy"] is None and "privacy" not in raw["training"]
+    assert raw["mitigation"] == {"kind": "none"} and "mitigation" not in raw["training"]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from leakscope.auditing.loading_settings import LoadingSettings
 from leakscope.auditing.model_loading import check_base, with_base_found
-from leakscope.auditing.probing.answers import Prober
+from leakscope.auditing.probing.probe_answers import Prober
 from leakscope.auditing.probing.token_prober import TokenProber
 from leakscope.auditing.probing.word_prober import WordProber
 from leakscope.models.subword.hub import find_model

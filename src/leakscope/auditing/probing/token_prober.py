@@ -6,7 +6,7 @@ from pathlib import Path
 
 from leakscope.auditing.loading_settings import LoadingSettings
 from leakscope.auditing.model_loading import load_pretrained
-from leakscope.auditing.probing.answers import Probe, Suggestion
+from leakscope.auditing.probing.probe_answers import Probe, Suggestion
 from leakscope.models.subword.causal_model import CausalModel
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from leakscope.auditing.probing.answers import Probe, Suggestion
+from leakscope.auditing.probing.probe_answers import Probe, Suggestion
 from leakscope.corpus.words import words
 from leakscope.models.interface import Distribution
 from leakscope.models.word.model_directory import load_config, load_model

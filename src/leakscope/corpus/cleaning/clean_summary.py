@@ -12,7 +12,7 @@ class _Record(BaseModel):
 
 
 class Removed(_Record):
-    """How many were removed because an earlier copy is the same user's, or another's."""
+    """How many were removed because the same user, or another one, has an earlier copy."""
 
     within: int = 0
     across: int = 0
@@ -24,7 +24,7 @@ class Removed(_Record):
 
 
 class DuplicateDocuments(_Record):
-    """Training documents that said what an earlier one says."""
+    """Training documents that repeat an earlier one."""
 
     exact: Removed
     near: Removed | None
@@ -53,7 +53,7 @@ class Scrubbed(_Record):
 
 
 class RareWords(_Record):
-    """Words of fewer training users than `min_users`, replaced by one word."""
+    """Words that fewer than `min_users` training users have, replaced by one placeholder."""
 
     types: int
     tokens: int
@@ -75,7 +75,7 @@ class Sizes(_Record):
 
 
 class CleanSummary(_Record):
-    """All of it, in the order of the steps."""
+    """What all steps changed, in their order."""
 
     schema_version: int = 1
     corpus_digest: str

@@ -1,4 +1,4 @@
-"""`corpus clean`: a new corpus with duplicates, personal data or rare words taken out.
+"""`corpus clean`: a new corpus without duplicates, personal data or rare words.
 
 Duplicates are compared in the old text; then come sentences, scrubbing and rare words, each on
 what the step before left. Duplicates are removed from the training part only, and validation
@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 from pydantic import TypeAdapter
 
-from leakscope.corpus.builder import BuildSettings, build_rows
+from leakscope.corpus.build_settings import BuildSettings
+from leakscope.corpus.builder import build_rows
 from leakscope.corpus.cleaning.clean_settings import CleanSettings
 from leakscope.corpus.cleaning.clean_summary import CleanSummary, Sizes
 from leakscope.corpus.cleaning.duplicates import KEPT, exact_duplicates, lowered, near_duplicates
@@ -34,15 +35,17 @@ from leakscope.corpus.store import Corpus, Shard
 from leakscope.engine.progress import Progress, silent
 from leakscope.records.artifacts import already, write_json
 from leakscope.records.documents import Documents, LongArray
+from leakscope.records.ragged import offsets_of
 
 
 def clean(
-    corpus: Corpus, out: Path, settings: CleanSettings, progress: Progress = silent
+    corpus: Corpus, out: str | Path, settings: CleanSettings, progress: Progress = silent
 ) -> CleanSummary:
     """Write the cleaned corpus, with its `clean.json`, to the new directory `out`.
 
-    It is built with the old one's settings, and every document that stays keeps its split.
+    It is built with the settings of the old one, and every document that remains keeps its split.
     """
+    out = Path(out)
     if (out / "manifest.json").exists():
         raise already(out)
     finder = _presidio(settings)
@@ -68,7 +71,7 @@ def clean(
     try:
         write_json(out / "clean.json", summary)
     except BaseException:
-        shutil.rmtree(out)  # without its account the corpus is not whole
+        shutil.rmtree(out)  # without its account, the corpus is incomplete
         raise
     return summary
 
@@ -85,7 +88,11 @@ class _Steps:
             if settings.sentences != "none"
             else None
         )
-        self.scrub = Scrub(settings.scrub, finder) if settings.scrub or finder else None
+        self.scrub = (
+            Scrub(settings.scrub, finder, settings.phone_region)
+            if settings.scrub or finder
+            else None
+        )
         self.rare = (
             ReplaceRare(settings.min_users, lowercase=lowercase)
             if settings.min_users is not None
@@ -135,7 +142,7 @@ def _watched(
     total: int,
     keys: dict[int, str] | None = None,
 ) -> Iterator[CleanDocument]:
-    """All documents in corpus order; `keys` has the keys of the present shard's users."""
+    """All documents in corpus order; `keys` always has the current shard's user keys."""
     done = 0
     for shard in corpus.shards:
         if keys is not None:
@@ -176,7 +183,7 @@ def _find_duplicates(corpus: Corpus, settings: CleanSettings, progress: Progress
 
 
 def _by_number(documents: Documents, original: LongArray) -> dict[int, bool]:
-    """For each document that has an original, whether that is another user's."""
+    """For each document that has an original, whether another user wrote the original."""
     found = np.flatnonzero(original != KEPT)
     others = documents.users[found] != documents.users[original[found]]
     return dict(zip(documents.numbers[found].tolist(), others.tolist(), strict=True))
@@ -190,7 +197,7 @@ def _chosen(documents: Documents, chosen: LongArray) -> Documents:
     return Documents(
         documents.users[chosen],
         documents.numbers[chosen],
-        np.concatenate([[0], np.cumsum(lengths[chosen])]).astype(np.int64),
+        offsets_of(lengths[chosen]),
         documents.ids[np.repeat(mask, lengths)],
     )
 

@@ -1,7 +1,7 @@
-"""Documents that say again what an earlier one said, exactly or nearly.
+"""Documents that repeat an earlier one, exactly or nearly.
 
-Documents are compared as sequences of lower-cased word numbers. Holds four bytes a word of the
-training data and a few hundred bytes a document.
+Documents are compared as sequences of lower-cased word numbers. This takes four bytes per
+training word and a few hundred bytes per document.
 """
 
 import hashlib
@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from leakscope.corpus.cleaning.near_duplicates import Words64, band_keys
+from leakscope.corpus.cleaning.minhash import Words64, band_keys
 from leakscope.corpus.lexicon import Lexicon
 from leakscope.records.documents import Documents, IntArray, LongArray
 
@@ -21,7 +21,7 @@ Shingles = frozenset[tuple[int, ...]]
 
 
 def lowered(documents: Documents, lexicon: Lexicon) -> Documents:
-    """The documents with each id replaced by that of the first word of the same lower case."""
+    """The documents with each id replaced by that of the first word with the same lower case."""
     first: dict[str, int] = {}
     canonical = np.array(
         [first.setdefault(word.lower(), id) for id, word in enumerate(lexicon.words)], np.int32
@@ -58,7 +58,7 @@ def near_duplicates(
     seed: int,
     progress: Callable[[int, int], None] | None = None,
 ) -> LongArray:
-    """[n] for each document KEPT, or the index of the first kept one that is so similar.
+    """[n] for each document KEPT, or the index of the first kept one that is similar to it.
 
     Similar: the Jaccard similarity of the sets of `shingle` words in a row is at least
     `threshold`. Candidates come from MinHash, which may miss a few pairs; each one is verified.
@@ -93,7 +93,7 @@ def near_duplicates(
 
 
 def shingle_set(ids: IntArray, shingle: int) -> Shingles:
-    """All `shingle` words in a row; the whole document if it is shorter."""
+    """All runs of `shingle` words; the whole document if it is shorter."""
     words = ids.tolist()
     if len(words) < shingle:
         return frozenset([tuple(words)])

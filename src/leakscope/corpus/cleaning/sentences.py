@@ -1,4 +1,4 @@
-"""Sentences as pieces of a text, and which of them were said before."""
+"""Sentences as pieces of a text, and which of them occur more than once."""
 
 import hashlib
 import re
@@ -35,10 +35,10 @@ def sentence_key(piece: str, min_words: int) -> bytes | None:
 
 
 class Repeated:
-    """Which sentences occur more than once, found in one pass at eight bytes a sentence.
+    """Which sentences occur more than once, found in one pass with eight bytes per sentence.
 
-    It may hold, by accident of the hash, a sentence that does not: it only spares the second
-    pass from remembering all sentences.
+    A hash collision may add a sentence that occurs only once. That does no harm: the purpose is
+    only that the second pass need not remember all sentences.
     """
 
     def __init__(self) -> None:

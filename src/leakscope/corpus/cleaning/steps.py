@@ -1,7 +1,7 @@
 """The steps of `corpus clean`. Documents stream through them in corpus order.
 
-A step may first `learn` from the documents as the steps before it leave them. Since those then
-run more than once, `start` sets a step's counts back at the beginning of every pass.
+A step may first `learn` from the documents as the steps before it leave them. Those steps
+then run more than once, so `start` resets a step's counts at the beginning of every pass.
 """
 
 from collections import Counter
@@ -27,7 +27,7 @@ _STAY = frozenset([RARE, *map(placeholder, KINDS)])
 
 
 class CleanDocument(NamedTuple):
-    """One document on its way: numbers of user and document in the old corpus, split, text."""
+    """A document between two steps: its user and number in the old corpus, its split, its text."""
 
     user: int
     number: int
@@ -36,7 +36,7 @@ class CleanDocument(NamedTuple):
 
 
 class Step(Protocol):
-    """One thing that is done to documents, with an account of what it did."""
+    """One change to the documents. It counts what it did."""
 
     def learn(self, documents: Iterable[CleanDocument]) -> None:
         """See all documents before the first is changed."""
@@ -47,7 +47,7 @@ class Step(Protocol):
         ...
 
     def apply(self, document: CleanDocument) -> CleanDocument | None:
-        """The document as it shall be; None to remove it."""
+        """The changed document; None to remove it."""
         ...
 
 
@@ -55,12 +55,12 @@ class DropDocuments:
     """Removes the documents that were found to be duplicates."""
 
     def __init__(self, exact: dict[int, bool], near: dict[int, bool] | None) -> None:
-        """Both say, by number of a document, whether the earlier copy is another user's."""
+        """Both say, by document number, whether the earlier copy belongs to another user."""
         self._exact, self._near = exact, near
         self._users: set[int] = set()
 
     def learn(self, documents: Iterable[CleanDocument]) -> None:
-        """Everything is known already."""
+        """Nothing to learn: the duplicates are known."""
 
     def start(self) -> None:
         """A pass begins."""
@@ -149,14 +149,19 @@ class DropSentences:
 
 
 class Scrub:
-    """Puts placeholders for e-mail addresses, phone numbers and the like."""
+    """Replaces e-mail addresses, phone numbers and the like by placeholders."""
 
-    def __init__(self, kinds: tuple[str, ...], also: Finder | None = None) -> None:
-        self._kinds, self._also = kinds, also
+    def __init__(
+        self,
+        kinds: tuple[str, ...],
+        also: Finder | None = None,
+        phone_region: str | None = None,
+    ) -> None:
+        self._kinds, self._also, self._phone_region = kinds, also, phone_region
         self.start()
 
     def learn(self, documents: Iterable[CleanDocument]) -> None:
-        """Patterns are known already."""
+        """Nothing to learn: the patterns are fixed."""
 
     def start(self) -> None:
         """A pass begins."""
@@ -166,7 +171,7 @@ class Scrub:
 
     def apply(self, document: CleanDocument) -> CleanDocument:
         """The scrubbed document."""
-        text, counts = scrub(document.text, self._kinds, self._also)
+        text, counts = scrub(document.text, self._kinds, self._also, self._phone_region)
         if not counts:
             return document
         self._counts.update(counts)
@@ -175,7 +180,7 @@ class Scrub:
         return document._replace(text=text)
 
     def summary(self) -> Scrubbed:
-        """What was replaced; a kind that was looked for and not found is there with 0."""
+        """What was replaced; a kind that was not found has a count of 0."""
         counts = dict(sorted(self._counts.items()))
         return Scrubbed(replaced=counts, documents=self._changed, users=len(self._users))
 

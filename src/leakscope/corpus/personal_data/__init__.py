@@ -1,1 +1,1 @@
-"""Patterns of personal data: kinds, numbers, places."""
+"""Personal data in text: one file per kind, and their registry in `kinds`."""

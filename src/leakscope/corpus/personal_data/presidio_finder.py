@@ -47,8 +47,8 @@ def presidio_finder(model: str | None = None) -> Callable[[str], list[Finding]]:
 
 def _engine(model: str | None) -> "tuple[AnalyzerEngine, str]":
     try:
-        from presidio_analyzer import AnalyzerEngine, RecognizerRegistry  # noqa: PLC0415  an extra
-        from presidio_analyzer.nlp_engine import SpacyNlpEngine  # noqa: PLC0415
+        from presidio_analyzer import AnalyzerEngine, RecognizerRegistry  # an extra
+        from presidio_analyzer.nlp_engine import SpacyNlpEngine
     except ImportError:
         raise LeakscopeError(
             "presidio is not installed; get it by pip install 'leakscope[presidio]'."
@@ -71,7 +71,7 @@ def _engine(model: str | None) -> "tuple[AnalyzerEngine, str]":
 
 def _patterns_only() -> Any:
     """English words, with the little that presidio needs to see a pattern's context words."""
-    import spacy  # noqa: PLC0415  an extra
+    import spacy  # an extra
 
     def lower_case_lemmas(words: Any) -> Any:
         for word in words:
@@ -85,7 +85,7 @@ def _patterns_only() -> Any:
 
 
 def _installed(model: str) -> Any:
-    import spacy  # noqa: PLC0415  an extra
+    import spacy  # an extra
 
     try:
         return spacy.load(model)

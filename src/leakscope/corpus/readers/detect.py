@@ -5,62 +5,62 @@ from collections.abc import Iterator
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from leakscope.corpus.readers.gitlog import git_folder, read_git
+from leakscope.corpus.readers.input_settings import InputSettings
 from leakscope.corpus.readers.jsonl import objects, read_jsonl
 from leakscope.corpus.readers.mail import read_maildir, read_mbox
 from leakscope.corpus.readers.reddit import read_reddit
-from leakscope.corpus.readers.rows import Columns, Row, RowReader
+from leakscope.corpus.readers.rows import Row, RowReader
 from leakscope.records.errors import LeakscopeError
 
-JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
-FORMAT_OF_SUFFIX = {
-    ".csv": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".mbox": "mbox",
-    ".mbx": "mbox",
-}
-# Formats that are read through compression; the others have their own.
-COMPRESSIBLE = ("csv", "mbox")
 DATASET_FILES = ("dataset_dict.json", "state.json", "dataset_info.json")
 
 
-def _read_csv(path: Path, columns: Columns) -> Iterator[Row]:
+class Format(NamedTuple):
+    """A format: its reader, and the names that its files end with."""
+
+    read: RowReader
+    suffixes: tuple[str, ...] = ()
+    compressible: bool = False
+    """Whether it is read through .gz and .zst; other formats have a compression of their own."""
+
+
+def _read_csv(path: Path, settings: InputSettings) -> Iterator[Row]:
     """Read CSV; the import waits, as in the two below, because pyarrow is slow to load."""
     from leakscope.corpus.readers.table import read_csv  # noqa: PLC0415
 
-    return read_csv(path, columns)
+    return read_csv(path, settings)
 
 
-def _read_parquet(path: Path, columns: Columns) -> Iterator[Row]:
+def _read_parquet(path: Path, settings: InputSettings) -> Iterator[Row]:
     from leakscope.corpus.readers.table import read_parquet  # noqa: PLC0415
 
-    return read_parquet(path, columns)
+    return read_parquet(path, settings)
 
 
-def _read_arrow(path: Path, columns: Columns) -> Iterator[Row]:
+def _read_arrow(path: Path, settings: InputSettings) -> Iterator[Row]:
     from leakscope.corpus.readers.table import read_arrow  # noqa: PLC0415
 
-    return read_arrow(path, columns)
+    return read_arrow(path, settings)
 
 
-FORMATS: dict[str, RowReader] = {
-    "jsonl": read_jsonl,
-    "csv": _read_csv,
-    "parquet": _read_parquet,
-    "arrow": _read_arrow,
-    "mbox": read_mbox,
-    "maildir": read_maildir,
-    "reddit": read_reddit,
-    "git": read_git,
+# To add a format, write its reader in a file of its own and add a line here.
+FORMATS: dict[str, Format] = {
+    "jsonl": Format(read_jsonl, (".jsonl", ".ndjson", ".json"), compressible=True),
+    "csv": Format(_read_csv, (".csv",), compressible=True),
+    "parquet": Format(_read_parquet, (".parquet", ".pq")),
+    "arrow": Format(_read_arrow, (".arrow", ".feather")),
+    "mbox": Format(read_mbox, (".mbox", ".mbx"), compressible=True),
+    "maildir": Format(read_maildir),
+    "reddit": Format(read_reddit),
+    "git": Format(read_git),
 }
+_FORMAT_OF = {suffix: name for name, format in FORMATS.items() for suffix in format.suffixes}
 
 
-def read(path: Path, columns: Columns, format: str | None = None) -> Iterator[Row]:
+def read(path: Path, settings: InputSettings) -> Iterator[Row]:
     """Return the rows of a file or folder; without a `format`, its name or layout tells it.
 
     The path and the format are checked at once, the content as the rows are drawn.
@@ -69,10 +69,10 @@ def read(path: Path, columns: Columns, format: str | None = None) -> Iterator[Ro
         raise LeakscopeError(f"{path} does not exist: check the path.")
     if not os.access(path, os.R_OK | (os.X_OK if path.is_dir() else 0)):
         raise LeakscopeError(f"{path} is not readable: change its permissions.")
-    name = detect(path) if format is None else format
+    name = detect(path) if settings.format is None else settings.format
     if name not in FORMATS:
         raise LeakscopeError(f'There is no format "{name}": choose one of {", ".join(FORMATS)}.')
-    return FORMATS[name](path, columns)
+    return FORMATS[name].read(path, settings)
 
 
 def detect(path: Path) -> str:
@@ -97,7 +97,7 @@ def _of_folder(path: Path) -> str | None:
     else:
         return "git"
     suffixes = {_inner_suffix(file) for file in path.iterdir() if not file.name.startswith(".")}
-    if suffixes and suffixes <= {*JSON_SUFFIXES, *FORMAT_OF_SUFFIX}:
+    if suffixes and suffixes <= _FORMAT_OF.keys():
         raise LeakscopeError(f"{path} is a folder of data files: name the files themselves.")
     return None
 
@@ -105,10 +105,10 @@ def _of_folder(path: Path) -> str | None:
 def _of_file(path: Path) -> str | None:
     compressed = path.suffix.lower() in (".gz", ".zst")
     suffix = _inner_suffix(path)
-    if suffix in FORMAT_OF_SUFFIX:
-        name = FORMAT_OF_SUFFIX[suffix]
-        return name if name in COMPRESSIBLE or not compressed else None
-    if suffix not in (*JSON_SUFFIXES, ""):
+    name = _FORMAT_OF.get(suffix)
+    if name not in (None, "jsonl"):
+        return name if FORMATS[name].compressible or not compressed else None
+    if name is None and suffix:
         return None
     if path.name.startswith(("RC_", "RS_")):
         return "reddit"

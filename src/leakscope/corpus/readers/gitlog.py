@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from leakscope.corpus.readers.rows import INVALID_UTF8, Columns, Row
+from leakscope.corpus.readers.input_settings import InputSettings
+from leakscope.corpus.readers.rows import INVALID_UTF8, Row
 from leakscope.records.errors import LeakscopeError
 
 CHUNK = 1 << 16
@@ -16,7 +17,7 @@ TRAILER = re.compile(
 )
 
 
-def read_git(path: Path, columns: Columns) -> Iterator[Row]:
+def read_git(path: Path, settings: InputSettings) -> Iterator[Row]:
     """Yield the commits that HEAD reaches, newest first: author's e-mail (or name) and message."""
     git = ["git", "-c", "i18n.logOutputEncoding=UTF-8", f"--git-dir={git_folder(path)}"]
     try:

@@ -10,8 +10,9 @@ from email.utils import getaddresses
 from html.parser import HTMLParser
 from pathlib import Path
 
-from leakscope.corpus.readers.jsonl import MAX_RECORD, open_bytes
-from leakscope.corpus.readers.rows import INVALID_UTF8, MALFORMED, TOO_LONG, Columns, Row
+from leakscope.corpus.readers.byte_lines import MAX_RECORD, open_bytes
+from leakscope.corpus.readers.input_settings import InputSettings
+from leakscope.corpus.readers.rows import INVALID_UTF8, MALFORMED, TOO_LONG, Row
 from leakscope.records.errors import LeakscopeError
 
 QUOTED = re.compile(r"\s*(?:[A-Z][A-Za-z]{0,3})?>")
@@ -33,15 +34,15 @@ SILENT_TAGS = {"script", "style", "head", "title", "blockquote"}
 BLOCK_TAGS = {"p", "div", "br", "tr", "li", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "table"}
 
 
-def read_mbox(path: Path, columns: Columns) -> Iterator[Row]:
+def read_mbox(path: Path, settings: InputSettings) -> Iterator[Row]:
     """Yield a row for each message of an mbox file (.gz too): sender's address and own words."""
     yield from map(_row, _messages(path))
 
 
-def read_maildir(path: Path, columns: Columns) -> Iterator[Row]:
+def read_maildir(path: Path, settings: InputSettings) -> Iterator[Row]:
     """Yield the messages of a maildir and of its subfolders, by folder and then by file name."""
     if not ((path / "cur").is_dir() and (path / "new").is_dir()):
-        raise LeakscopeError(f"{path} is no maildir: name a folder that has cur and new in it.")
+        raise LeakscopeError(f"{path} is not a maildir: name a folder that contains cur and new.")
     subfolders = sorted(f for f in path.glob(".*") if (f / "cur").is_dir() or (f / "new").is_dir())
     for folder in [path, *subfolders]:
         for part in (folder / "cur", folder / "new"):

@@ -4,14 +4,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from leakscope.corpus.readers.jsonl import objects, row_of
-from leakscope.corpus.readers.rows import DELETED_AUTHOR, MALFORMED, REMOVED_TEXT, Columns, Row
+from leakscope.corpus.readers.input_settings import InputSettings
+from leakscope.corpus.readers.jsonl import objects
+from leakscope.corpus.readers.row_values import row_of
+from leakscope.corpus.readers.rows import DELETED_AUTHOR, MALFORMED, REMOVED_TEXT, Row
 from leakscope.records.errors import LeakscopeError
 
 DELETED = ("[deleted]", "[removed]")
 
 
-def read_reddit(path: Path, columns: Columns) -> Iterator[Row]:
+def read_reddit(path: Path, settings: InputSettings) -> Iterator[Row]:
     """Yield the comments or submissions of a dump (.gz and .zst too); its keys are fixed.
 
     What was deleted or removed is set aside. A submission is its title, a newline and its text.
@@ -23,7 +25,7 @@ def read_reddit(path: Path, columns: Columns) -> Iterator[Row]:
             continue
         if first and not ("author" in record and ("body" in record or "title" in record)):
             raise LeakscopeError(
-                f'{path} is no Reddit dump, for it lacks "author" with "body" or "title": '
+                f'{path} is not a Reddit dump, because it lacks "author" with "body" or "title": '
                 "name another --format."
             )
         first = False

@@ -1,9 +1,10 @@
-"""What every reader yields: one row a document, or the reason why it cannot be used."""
+"""What every reader yields: one row per document, or the reason why it cannot be used."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
+
+from leakscope.corpus.readers.input_settings import InputSettings
 
 NULL_USER = "null user"
 EMPTY_TEXT = "empty text"
@@ -17,7 +18,7 @@ TOO_LONG = "too long"
 class Row(NamedTuple):
     """One document of one user. `problem` names why it is set aside, and is None if it is fine.
 
-    `split` is given where it is settled already, as for the documents of another corpus.
+    `split` is given if it is already decided, as for documents of another corpus.
     """
 
     user: str | None
@@ -26,17 +27,9 @@ class Row(NamedTuple):
     split: str | None = None
 
 
-@dataclass(frozen=True)
-class Columns:
-    """Names of the columns (or JSON keys) that hold the user and the text."""
-
-    user: str = "user"
-    text: str = "text"
-
-
 class RowReader(Protocol):
     """Streams the rows of one input. It holds a bounded part of the input in memory."""
 
-    def __call__(self, path: Path, columns: Columns) -> Iterator[Row]:
+    def __call__(self, path: Path, settings: InputSettings) -> Iterator[Row]:
         """Yield the rows of `path` in their order; raise LeakscopeError if it cannot be read."""
         ...

@@ -11,15 +11,17 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from leakscope.corpus.readers.jsonl import MAX_RECORD, open_bytes, require_columns, row_of
-from leakscope.corpus.readers.rows import MALFORMED, Columns, Row
+from leakscope.corpus.readers.byte_lines import MAX_RECORD, open_bytes
+from leakscope.corpus.readers.input_settings import InputSettings
+from leakscope.corpus.readers.row_values import require_columns, row_of
+from leakscope.corpus.readers.rows import MALFORMED, Row
 from leakscope.records.errors import LeakscopeError
 
 # Rows turned into Python objects at a time.
 BATCH = 1024
 
 
-def read_csv(path: Path, columns: Columns) -> Iterator[Row]:
+def read_csv(path: Path, settings: InputSettings) -> Iterator[Row]:
     """Yield the rows below the header of a UTF-8 CSV file; an empty user is a null user."""
     csv.field_size_limit(MAX_RECORD)  # of the whole process: the csv module has no other
     with open_bytes(path) as stream:
@@ -29,8 +31,8 @@ def read_csv(path: Path, columns: Columns) -> Iterator[Row]:
         header = next(records, None)
         if header is None:
             return
-        require_columns(path, header, columns)
-        user, body = header.index(columns.user), header.index(columns.text)
+        require_columns(path, header, settings)
+        user, body = header.index(settings.user_column), header.index(settings.text_column)
         for record in records:
             if len(record) != len(header):
                 yield Row(None, None, MALFORMED)
@@ -50,7 +52,7 @@ def _csv_records(path: Path, text: io.TextIOWrapper) -> Iterator[list[str]]:
             if "field limit" in str(error) or "field larger" in str(error):
                 raise LeakscopeError(
                     f"{path} has a field over {MAX_RECORD} bytes or a quote that is never closed, "
-                    f"at or before line {reader.line_num}: mend it, or give the data as JSONL or "
+                    f"at or before line {reader.line_num}: fix it, or give the data as JSONL or "
                     "Parquet."
                 ) from error
             if "expected after" not in str(error):  # a quote left open swallows the rows after it
@@ -74,36 +76,36 @@ def _csv_lines(path: Path, text: io.TextIOWrapper) -> Iterator[str]:
         yield line
 
 
-def read_parquet(path: Path, columns: Columns) -> Iterator[Row]:
-    """Yield the rows of a Parquet file, of which it reads the two columns only."""
+def read_parquet(path: Path, settings: InputSettings) -> Iterator[Row]:
+    """Yield the rows of a Parquet file, reading only the two columns."""
     # A buffered read keeps a column chunk, however large its row group, out of memory.
     with (
         _arrow_errors(path, "Parquet"),
         pq.ParquetFile(path, buffer_size=1 << 20, page_checksum_verification=True) as file,
     ):
-        require_columns(path, file.schema_arrow.names, columns)
-        names = [columns.user, columns.text]
+        require_columns(path, file.schema_arrow.names, settings)
+        names = [settings.user_column, settings.text_column]
         for batch in file.iter_batches(batch_size=BATCH, columns=names, use_threads=False):
-            yield from _rows(batch, columns)
+            yield from _rows(batch, settings)
 
 
-def read_arrow(path: Path, columns: Columns) -> Iterator[Row]:
+def read_arrow(path: Path, settings: InputSettings) -> Iterator[Row]:
     """Yield the rows of an Arrow file (file or stream format) or of a saved dataset's folder."""
     for file in _dataset_files(path) if path.is_dir() else [path]:
         with _arrow_errors(file, "Arrow"):
-            for batch in _ipc_batches(file, columns):
-                yield from _rows(batch, columns)
+            for batch in _ipc_batches(file, settings):
+                yield from _rows(batch, settings)
 
 
-def _ipc_batches(path: Path, columns: Columns) -> Iterator[Any]:
-    """Yield the record batches of an Arrow file, with the two columns only."""
+def _ipc_batches(path: Path, settings: InputSettings) -> Iterator[Any]:
+    """Yield the record batches of an Arrow file, reading only the two columns."""
     with pa.memory_map(str(path)) as source:
         has_footer = source.read(6) == b"ARROW1"
         open_ipc = pa.ipc.open_file if has_footer else pa.ipc.open_stream
         source.seek(0)
         names = open_ipc(source).schema.names
-        require_columns(path, names, columns)
-        fields = sorted({names.index(columns.user), names.index(columns.text)})
+        require_columns(path, names, settings)
+        fields = sorted({names.index(settings.user_column), names.index(settings.text_column)})
         options = pa.ipc.IpcReadOptions(included_fields=fields, use_threads=False)
         source.seek(0)
         reader = open_ipc(source, options=options)
@@ -141,8 +143,11 @@ def _entry(path: Path, key: str) -> list[Any]:
     return value
 
 
-def _rows(batch: Any, columns: Columns) -> Iterator[Row]:
-    users, texts = _checked(batch.column(columns.user)), _checked(batch.column(columns.text))
+def _rows(batch: Any, settings: InputSettings) -> Iterator[Row]:
+    users, texts = (
+        _checked(batch.column(settings.user_column)),
+        _checked(batch.column(settings.text_column)),
+    )
     for start in range(0, batch.num_rows, BATCH):
         yield from map(row_of, _values(users, start), _values(texts, start))
 
@@ -184,5 +189,5 @@ def _arrow_errors(path: Path, kind: str) -> Iterator[None]:
         yield
     except (pa.ArrowException, OSError, ValueError) as error:
         raise LeakscopeError(
-            f"{path} is no {kind} file, or is damaged or cut short: write or copy it again."
+            f"{path} is not a {kind} file, or is damaged or cut short: write or copy it again."
         ) from error

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from random import Random
 
 from leakscope.corpus.readers.rows import Row
-from leakscope.corpus.synthetic.draws import source
+from leakscope.corpus.synthetic.coined_words import SHARE, coined_sentence
 from leakscope.corpus.synthetic.grammar import ASIDES, sentences
 from leakscope.corpus.synthetic.people import GIVEN, person
-from leakscope.corpus.synthetic.plan import Item, Plan, bot_item, bot_user, plan
+from leakscope.corpus.synthetic.seeded_draws import source
 from leakscope.corpus.synthetic.synth_settings import SynthSettings
-from leakscope.corpus.synthetic.tail import SHARE, coined_sentence
+from leakscope.corpus.synthetic.user_plan import Item, Plan, bot_item, bot_user, plan
 from leakscope.corpus.words import words
 
 # Mean words of a document without planted sentences (a test holds the sum to the settings).
@@ -98,7 +98,7 @@ def documents(settings: SynthSettings) -> Iterator[Row]:
     """All documents, user by user. Memory does not depend on the number of users or words."""
     for index in range(settings.people):
         yield from _person_documents(settings, index)
-    for index in range(settings.people, settings.users):
+    for index in range(settings.people, settings.population):
         item = bot_item(settings, index)
         yield from (Row(bot_user(index), item.sentence) for _ in range(item.repetitions[0]))
 
@@ -114,5 +114,5 @@ def truth(settings: SynthSettings) -> Iterator[Truth]:
 
     for index in range(settings.people):
         yield from (record(i) for i in plan(settings, index).items if i.owners[0] == index)
-    for index in range(settings.people, settings.users):
+    for index in range(settings.people, settings.population):
         yield record(bot_item(settings, index))

@@ -9,8 +9,8 @@ from functools import cache
 from itertools import pairwise, product
 from random import Random
 
-from leakscope.corpus.synthetic.draws import source
 from leakscope.corpus.synthetic.people import GIVEN
+from leakscope.corpus.synthetic.seeded_draws import source
 
 # Each topic: adjectives / nouns / verbs as base:past, all of which go with one another.
 _TOPICS = (

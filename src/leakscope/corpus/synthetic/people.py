@@ -3,7 +3,7 @@
 import unicodedata
 from dataclasses import dataclass
 
-from leakscope.corpus.synthetic.draws import digits, scramble
+from leakscope.corpus.synthetic.seeded_draws import digits, scramble
 
 
 def _names(listed: str) -> tuple[str, ...]:

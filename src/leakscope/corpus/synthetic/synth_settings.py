@@ -9,43 +9,55 @@ MIN_PEOPLE = 8
 MAX_USERS = 5_000_000
 MAX_BOTS = 1_000
 MAX_COINED = 500_000
+USUAL_USERS = 40
 
 
 @dataclass(frozen=True)
 class SynthSettings:
-    """Same settings, same corpus. The last `bots` of the `users` are bots, the others people."""
+    """How large the corpus is. The same settings give the same corpus."""
 
-    users: int = 40
+    users: int | None = None
+    """How many users; by default 40, or as many as the number of words needs."""
     words: int | None = None
-    """Approximate size of the corpus in words; `words_per_user * users` if None."""
+    """About how many words in all; by default as many as the users say."""
     words_per_user: int = 1500
+    """About how many words a user says where their total is not given."""
     seed: int = 0
+    """The same seed gives the same text."""
     bots: int = 1
+    """How many of the users are bots that repeat one sentence; they come last."""
     coined: int = 0
-    """Size of a long tail of coined words, used by everybody, the first most often; 0: none."""
+    """Add a long tail of this many coined words, for a large lexicon."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.bots <= MAX_BOTS:
-            raise LeakscopeError(f"the number of bots must lie between 0 and {MAX_BOTS}")
+            raise LeakscopeError(f"The number of bots must lie between 0 and {MAX_BOTS}.")
+        if self.words is not None and self.words < 1:
+            raise LeakscopeError("The number of words must be at least 1.")
+        if self.words_per_user < 1:
+            raise LeakscopeError("The number of words per user must be at least 1.")
         least = MIN_PEOPLE + self.bots
-        if not least <= self.users <= MAX_USERS:
+        if not least <= self.population <= MAX_USERS:
             raise LeakscopeError(
-                f"the number of users must lie between {least} and {MAX_USERS}, "
-                f"of which {self.bots} are bots"
+                f"The number of users must lie between {least} and {MAX_USERS}, "
+                f"of which {self.bots} are bots."
             )
         if not 0 <= self.coined <= MAX_COINED:
-            raise LeakscopeError(f"the number of coined words must lie between 0 and {MAX_COINED}")
-        if self.words is not None and self.words < 1:
-            raise LeakscopeError("the number of words must be at least 1")
-        if self.words_per_user < 1:
-            raise LeakscopeError("the number of words per user must be at least 1")
+            raise LeakscopeError(f"The number of coined words must lie between 0 and {MAX_COINED}.")
+
+    @property
+    def population(self) -> int:
+        """Number of users, people and bots."""
+        if self.users is not None:
+            return self.users
+        return max(USUAL_USERS, (self.words or 0) // self.words_per_user)
 
     @property
     def people(self) -> int:
         """Number of users that are not bots: the indices 0 to people - 1."""
-        return self.users - self.bots
+        return self.population - self.bots
 
     @property
     def budget(self) -> int:
         """Approximate number of words of one person."""
-        return self.words_per_user if self.words is None else max(1, self.words // self.users)
+        return self.words_per_user if self.words is None else max(1, self.words // self.population)

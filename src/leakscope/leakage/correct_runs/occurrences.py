@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from leakscope.engine.compiled import compiled
+from leakscope.leakage.correct_runs.maximal_runs import maximal_runs
 from leakscope.records.documents import (
     BoolArray,
     Documents,
@@ -16,6 +17,7 @@ from leakscope.records.documents import (
     LongArray,
     Scores,
 )
+from leakscope.records.ragged import offsets_of
 
 
 @dataclass(frozen=True)
@@ -61,17 +63,12 @@ class Occurrences:
 def collect(documents: Documents, scores: Scores, top_k: int) -> Occurrences:
     """The maximal runs of words with rank < `top_k`, document by document."""
     hit = scores.rank < top_k
-    begins = np.zeros(len(hit) + 1, np.bool_)  # a document begins here
-    begins[documents.offsets] = True
-    before = np.concatenate([[False], hit[:-1]]) & ~begins[:-1]
-    after = np.concatenate([hit[1:], [False]]) & ~begins[1:]
-    first = np.flatnonzero(hit & ~before)
-    stop = np.flatnonzero(hit & ~after) + 1
-    owner = np.searchsorted(documents.offsets, first, side="right") - 1
+    runs = maximal_runs(hit, documents.offsets)
+    owner, first, stop = runs.rows, runs.first, runs.stop
     starts = first - documents.offsets[owner]
     words = np.flatnonzero(hit)
     # The miss right after a run bounds it: were it a hit, the run would be longer.
-    ties = np.concatenate([[0], np.cumsum(scores.near_tie)])
+    ties = offsets_of(scores.near_tie)
     reach = np.minimum(stop + 1, documents.offsets[owner + 1])
     return Occurrences(
         users=documents.users[owner],
@@ -79,7 +76,7 @@ def collect(documents: Documents, scores: Scores, top_k: int) -> Occurrences:
         starts=starts.astype(np.int32),
         copied=find_copied(documents.ids, documents.offsets, first, stop - first),
         near_tie=ties[reach] > ties[first],
-        offsets=np.concatenate([[0], np.cumsum(stop - first)]).astype(np.int64),
+        offsets=offsets_of(stop - first),
         ids=documents.ids[words],
         rank=scores.rank[words],
         log_prob=scores.log_prob[words],

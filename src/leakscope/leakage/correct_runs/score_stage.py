@@ -13,6 +13,7 @@ from leakscope.engine.shard_map import Work
 from leakscope.leakage.correct_runs.occurrences import Occurrences, collect
 from leakscope.models.interface import LanguageModel
 from leakscope.records.artifacts import damaged, open_parquet, parquet_sink
+from leakscope.records.ragged import offsets_of
 
 PIECE_WORDS = 400_000  # scored at a time: enough documents to batch by length
 
@@ -110,6 +111,6 @@ def _from_arrow(table: pa.Table) -> Occurrences:
         starts=table["start"].to_numpy(),
         copied=table["copied"].to_numpy(),
         near_tie=table["near_tie"].to_numpy(),
-        offsets=np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64),
+        offsets=offsets_of(lengths),
         **flat,
     )

@@ -1,7 +1,7 @@
 """What to block of the unique sequences: their minimal unique windows.
 
-A window (consecutive words of a sequence) is minimal when one user alone has it and more than one
-user has each of its parts. A sequence without its minimal windows cannot come out as a whole,
+A window (consecutive words of a sequence) is minimal when it is unique and none of its parts is.
+A sequence without its minimal windows cannot come out as a whole,
 and no part of it that can still come out is unique.
 """
 
@@ -13,6 +13,8 @@ from leakscope.corpus.store import Corpus
 from leakscope.leakage.counts.counting import count
 from leakscope.leakage.counts.trie import Trie
 from leakscope.records.documents import Documents, IntArray, LongArray
+from leakscope.records.ragged import offsets_of, places_of
+from leakscope.records.unique import is_unique
 
 LONGEST = 64
 """Windows longer than this are not tried."""
@@ -24,8 +26,8 @@ Parts = Callable[[], Iterable[Iterable[Documents]]]
 def minimal_unique(
     sequences: Sequence[Sequence[int]], corpus: Corpus, threads: int = 1
 ) -> list[tuple[int, ...]]:
-    """The distinct minimal unique windows of `sequences` (lexicon ids; one user alone has each of
-    them in the training documents), in order. A sequence without a unique window of at most
+    """The distinct minimal unique windows of `sequences` (lexicon ids, each unique in
+    the training documents), in order. A sequence without a unique window of at most
     `LONGEST` words is kept whole.
     """
 
@@ -76,7 +78,7 @@ def _minimal(
     """The minimal windows of some sequences, by one walk over the documents."""
     lengths = np.array([len(sequence) for sequence in sequences], np.int64)
     flat = np.array([id for sequence in sequences for id in sequence], np.int32)
-    stops = np.repeat(np.cumsum(lengths), lengths)  # [w] where each word's sequence ends
+    stops = np.repeat(offsets_of(lengths)[1:], lengths)  # [w] where each word's sequence ends
     ends = np.minimum(np.arange(len(flat)) + LONGEST, stops)
     trie = Trie.empty(lexicon)
     # The longest window from each word on; the shorter ones are the nodes on its way.
@@ -101,16 +103,14 @@ def _minimal(
 def _windows(flat: IntArray, ends: LongArray) -> tuple[IntArray, LongArray]:
     """Words i to ends[i] of `flat` for each i, one after the other, and their offsets."""
     sizes = ends - np.arange(len(flat))
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    places = np.arange(int(offsets[-1])) - np.repeat(offsets[:-1] - np.arange(len(flat)), sizes)
-    return flat[places], offsets
+    return flat[places_of(np.arange(len(flat)), sizes)], offsets_of(sizes)
 
 
 def _shortest(
     nodes: IntArray, ends: LongArray, parents: IntArray, users: IntArray
 ) -> tuple[IntArray, LongArray]:
     """(node, end) of the shortest unique window from each word on; node 0: there is none."""
-    unique = users == 1
+    unique = is_unique(users)
     unique[0] = False
     nodes = np.where(unique[nodes], nodes, 0).astype(np.int32)
     ends = ends.copy()

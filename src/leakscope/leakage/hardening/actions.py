@@ -4,10 +4,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from leakscope.leakage.hardening.stored_run import stored_unique
 from leakscope.records.artifacts import read_parquet
-from leakscope.records.run import open_run
+from leakscope.records.runs.run_manifest import open_run
+from leakscope.records.unique import is_unique
 
 REPEATED = 3
 """A unique sequence stated so often by its one user counts as copied."""
@@ -81,8 +83,11 @@ def suggest(run: Path, most: int = 20) -> Suggestions:
         documents.append(DocumentAction(document, owner[document], len(held), alone, gone))
     columns = ["id", "length", "total_in_d", "users_in_d"]
     columns += ["sequence"] if manifest.revealed else []
-    table = read_parquet(run / "sequences.parquet", columns).to_pylist()
-    repeated = [row for row in table if row["users_in_d"] == 1 and row["total_in_d"] >= REPEATED]
+    table = read_parquet(run / "sequences.parquet", columns)
+    unique = is_unique(table["users_in_d"].to_numpy())
+    repeated = table.filter(
+        pa.array(unique & (table["total_in_d"].to_numpy() >= REPEATED))
+    ).to_pylist()
     repeated.sort(key=lambda row: (-row["total_in_d"] * row["length"], row["id"]))
     user_of = dict(zip(found.sequences.tolist(), found.users.tolist(), strict=True))
     copies = [

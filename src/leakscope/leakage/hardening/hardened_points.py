@@ -1,35 +1,39 @@
 """Hardened output, from what a run has stored: S again for stricter thresholds and fewer
 suggestions, without running the model.
 
-A stricter interface only takes correct words away, so its runs are parts of the stored ones. A
-part of a sequence that several users have is had by several too: only occurrences of unique
-sequences need to be looked at for what is unique.
+A stricter interface only takes correct words away, so its runs are parts of the stored ones.
+Whoever has a sequence has each of its parts, so no part of a sequence that is not unique is unique:
+only the occurrences of unique sequences need to be looked at.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
+from leakscope.leakage.correct_runs.maximal_runs import MaximalRuns, maximal_runs
 from leakscope.leakage.counts.counting import count
 from leakscope.leakage.counts.trie import Trie
-from leakscope.leakage.hardening.stored_run import Stored, Validation, stored_unique, validation_of
-from leakscope.leakage.scrutiny.public_surprise import documents_holding
+from leakscope.leakage.hardening.stored_run import StoredOccurrences, stored_unique
+from leakscope.leakage.scrutiny.validation_answers import ValidationAnswers, stored_answers
 from leakscope.leakage.sequences.distinct import run_perplexities
+from leakscope.leakage.sequences.documents_by_number import documents_holding
 from leakscope.models.wrappers.hardened import is_silent
 from leakscope.records.documents import BoolArray, FloatArray, IntArray, LongArray
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.run import open_run
+from leakscope.records.models.audited_model import EndpointRecord
+from leakscope.records.ragged import offsets_of, places_of
+from leakscope.records.runs.run_manifest import open_run
+from leakscope.records.unique import is_unique
 
 THRESHOLDS = (1.05, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 64.0)
 
 
 @dataclass(frozen=True)
-class Setting:
+class HardenedInterface:
     """One hardened interface."""
 
     top_k: int
@@ -38,7 +42,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Point:
+class HardenedPoint:
     """What a setting leaves of leakage and of use; None where the run did not measure it."""
 
     top_k: int
@@ -59,26 +63,28 @@ def harden_run(
     *,
     threads: int = 1,
     progress: Progress = silent,
-) -> list[Point]:
+) -> list[HardenedPoint]:
     """A point for every threshold, and for none (or the run's own), with every k up to its own."""
     manifest, metrics = open_run(run)
     if manifest.corpus_digest != corpus.manifest.digest:
         raise LeakscopeError(f"{run} is a run on another corpus than {corpus.path}.")
-    if manifest.model.get("mode") == "text":
+    if isinstance(manifest.model, EndpointRecord) and manifest.model.mode == "text":
         raise LeakscopeError(
             f"{run} is a run on a text-only endpoint, which tells no probabilities to harden by."
         )
     if any(not 1 <= value < float("inf") for value in thresholds):
         raise LeakscopeError("A threshold on 1 / p must be at least 1 and finite.")
-    given: float | None = manifest.settings.get("confidence")
+    given = manifest.settings.confidence
     # An interface that is hardened already can only become stricter than it is.
     stricter = [value for value in sorted(thresholds) if given is None or value < given]
     settings = [
-        Setting(k, value) for k in range(1, metrics.top_k + 1) for value in (*stricter, given)
+        HardenedInterface(k, value)
+        for k in range(1, metrics.top_k + 1)
+        for value in (*stricter, given)
     ]
     found = stored_unique(run)
-    validation = validation_of(run)
-    parts = [_parts(found, setting) for setting in settings]
+    validation = stored_answers(run)
+    parts = [maximal_runs(shown(found, setting), found.offsets) for setting in settings]
     progress("count", 0, 1)
     nodes, users_in_d = _count(found, parts, corpus, threads)
     progress("count", 1, 1)
@@ -89,18 +95,7 @@ def harden_run(
     ]
 
 
-@dataclass(frozen=True)
-class _Parts:
-    """Runs that a setting leaves of the stored occurrences."""
-
-    of: LongArray
-    """[p] the stored occurrence."""
-    first: LongArray
-    """[p] index of its first word among all stored words."""
-    stop: LongArray
-
-
-def shown(found: Stored, setting: Setting) -> BoolArray:
+def shown(found: StoredOccurrences, setting: HardenedInterface) -> BoolArray:
     """[h] which of the stored words the interface still suggests."""
     kept = found.ranks < setting.top_k
     if setting.threshold is not None:
@@ -108,62 +103,50 @@ def shown(found: Stored, setting: Setting) -> BoolArray:
     return kept
 
 
-def _parts(found: Stored, setting: Setting) -> _Parts:
-    kept = shown(found, setting)
-    begins = np.zeros(len(kept) + 1, np.bool_)
-    begins[found.offsets] = True
-    before = np.concatenate([[False], kept[:-1]])[: len(kept)] & ~begins[:-1]
-    after = np.concatenate([kept[1:], [False]])[: len(kept)] & ~begins[1:]
-    first = np.flatnonzero(kept & ~before)
-    stop = np.flatnonzero(kept & ~after) + 1
-    return _Parts(np.searchsorted(found.offsets, first, side="right") - 1, first, stop)
-
-
 def _count(
-    found: Stored, parts: Sequence[_Parts], corpus: Corpus, threads: int
+    found: StoredOccurrences, parts: Sequence[MaximalRuns], corpus: Corpus, threads: int
 ) -> tuple[list[LongArray], LongArray]:
     """The trie node of every part, and the users in D of every node."""
     ids = _words(found, corpus)
     trie = Trie.empty(corpus.manifest.lexicon)
     nodes = []
     for part in parts:
-        places, offsets = _places(part)
-        nodes.append(trie.insert(ids[places], offsets).astype(np.int64))
+        words = ids[places_of(part.first, part.lengths)]
+        nodes.append(trie.insert(words, offsets_of(part.lengths)).astype(np.int64))
     counts = count(trie, [shard.documents() for shard in corpus.shards], threads)
     return nodes, counts.users.astype(np.int64)
 
 
-def _words(found: Stored, corpus: Corpus) -> IntArray:
+def _words(found: StoredOccurrences, corpus: Corpus) -> IntArray:
     """[h] the lexicon ids of the stored words, from the corpus."""
     ids = np.zeros(int(found.offsets[-1]), np.int32)
     lengths = np.diff(found.offsets)
     for documents, rows in documents_holding(corpus.documents(), found.documents):
         at = np.searchsorted(documents.numbers, found.documents[rows])
         sizes = lengths[rows]
-        steps = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        source = np.repeat(documents.offsets[at] + found.starts[rows], sizes) + steps
-        ids[np.repeat(found.offsets[rows], sizes) + steps] = documents.ids[source]
+        source = places_of(documents.offsets[at] + found.starts[rows], sizes)
+        ids[places_of(found.offsets[rows], sizes)] = documents.ids[source]
     return ids
 
 
 def _point(
-    setting: Setting,
-    found: Stored,
-    part: _Parts,
+    setting: HardenedInterface,
+    found: StoredOccurrences,
+    part: MaximalRuns,
     nodes: LongArray,
     users_in_d: LongArray,
     curated: list[str] | None,
-    validation: Validation | None,
-) -> Point:
-    unique = users_in_d[nodes] == 1
-    figures: dict[str, Any] = {"curated": None, "leakage_epsilon": None}
+    validation: ValidationAnswers | None,
+) -> HardenedPoint:
+    unique = is_unique(users_in_d[nodes])
+    by_threshold, epsilon = None, None
     if curated is not None and found.public_log_probs is not None:
         sequences, row = np.unique(nodes[unique], return_inverse=True)
         largest = np.full(len(sequences), -np.inf)
         np.maximum.at(largest, row, _ratios(found, part)[unique])
-        figures["curated"] = {t: int((largest >= float(t)).sum()) for t in curated}
-        epsilon = float(largest.max()) if len(largest) else np.nan
-        figures["leakage_epsilon"] = epsilon if np.isfinite(epsilon) else None
+        by_threshold = {t: int((largest >= float(t)).sum()) for t in curated}
+        worst = float(largest.max()) if len(largest) else np.nan
+        epsilon = worst if np.isfinite(worst) else None
     accuracy = answered = None
     if validation is not None:
         suggests = np.ones(len(validation.rank), np.bool_)
@@ -171,28 +154,22 @@ def _point(
             suggests = ~is_silent(validation.top_log_prob, setting.threshold)
         accuracy = float((suggests & (validation.rank < setting.top_k)).mean())
         answered = float(suggests.mean())
-    return Point(
+    return HardenedPoint(
         top_k=setting.top_k,
         threshold=setting.threshold,
         unique_sequences=len(np.unique(nodes[unique])),
-        users_with_unique=len(np.unique(found.users[part.of[unique]])),
+        users_with_unique=len(np.unique(found.users[part.rows[unique]])),
+        curated=by_threshold,
+        leakage_epsilon=epsilon,
         validation_accuracy=accuracy,
         answered=answered,
-        **figures,
     )
 
 
-def _ratios(found: Stored, part: _Parts) -> FloatArray:
+def _ratios(found: StoredOccurrences, part: MaximalRuns) -> FloatArray:
     """[p] PP_public / PP_model of each part in its own context, computed as a report does."""
     if found.public_log_probs is None:
-        return np.zeros(len(part.of), np.float32)
-    places, offsets = _places(part)
+        return np.zeros(len(part.rows), np.float32)
+    places, offsets = places_of(part.first, part.lengths), offsets_of(part.lengths)
     public = run_perplexities(found.public_log_probs[places], offsets)
     return np.asarray(public / run_perplexities(found.log_probs[places], offsets))
-
-
-def _places(part: _Parts) -> tuple[LongArray, LongArray]:
-    """The stored words of the parts, one after another, and where each part begins among them."""
-    sizes = part.stop - part.first
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return np.arange(offsets[-1]) + np.repeat(part.first - offsets[:-1], sizes), offsets

@@ -9,10 +9,12 @@ import pyarrow.compute as pc
 
 from leakscope.records.artifacts import read_parquet
 from leakscope.records.documents import FloatArray, IntArray, LongArray
+from leakscope.records.ragged import offsets_of
+from leakscope.records.unique import is_unique
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredOccurrences:
     """The occurrences of unique sequences: u of them, with h words in all, in corpus order."""
 
     sequences: IntArray
@@ -29,10 +31,10 @@ class Stored:
     """[h]; None without a public model."""
 
 
-def stored_unique(run: Path) -> Stored:
+def stored_unique(run: Path) -> StoredOccurrences:
     """The occurrences of the unique sequences of a run, redacted or not."""
     table = read_parquet(run / "sequences.parquet", ["id", "users_in_d"])
-    unique = table.filter(pc.equal(table["users_in_d"], 1))["id"]
+    unique = table.filter(pa.array(is_unique(table["users_in_d"].to_numpy())))["id"]
     rows = read_parquet(run / "occurrences.parquet")
     rows = rows.filter(pc.is_in(rows["sequence"], value_set=unique.combine_chunks()))
     rows = rows.combine_chunks()
@@ -40,38 +42,17 @@ def stored_unique(run: Path) -> Stored:
     public = None
     if "public_log_probs" in rows.column_names and not rows["public_log_probs"].null_count:
         public = _flat(rows["public_log_probs"], np.dtype(np.float32))
-    return Stored(
+    return StoredOccurrences(
         sequences=rows["sequence"].to_numpy(),
         users=rows["user"].to_numpy(),
         documents=rows["document"].to_numpy(),
         starts=rows["start"].to_numpy(),
-        offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        offsets=offsets_of(lengths),
         ranks=_flat(rows["ranks"], np.dtype(np.int32)),
         log_probs=_flat(rows["log_probs"], np.dtype(np.float32)),
         top_log_probs=_flat(rows["top_log_probs"], np.dtype(np.float32)),
         public_log_probs=public,
     )
-
-
-@dataclass(frozen=True)
-class Validation:
-    """The model's answers on validation words, in no order that would tell which."""
-
-    rank: IntArray
-    top_log_prob: FloatArray
-    log_prob: FloatArray | None = None
-    """Of the word itself; not stored."""
-
-
-def validation_of(run: Path) -> Validation | None:
-    """The stored answers on validation words; None if there are none."""
-    path = run / "validation.parquet"
-    if not path.exists():
-        return None
-    table = read_parquet(path)
-    if not len(table):
-        return None
-    return Validation(table["rank"].to_numpy(), table["top_log_prob"].to_numpy())
 
 
 def _flat(column: pa.ChunkedArray, kind: np.dtype[np.generic]) -> np.ndarray:

@@ -4,22 +4,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leakscope.leakage.scrutiny.least_context import Least
-from leakscope.leakage.scrutiny.other_contexts import Elsewhere
-from leakscope.leakage.scrutiny.public_surprise import Ratios, Surprise
+from leakscope.leakage.scrutiny.least_context import LeastContexts
+from leakscope.leakage.scrutiny.other_contexts import OtherContexts
+from leakscope.leakage.scrutiny.public_surprise import PublicAnswers, Ratios
 from leakscope.records.documents import BoolArray, IntArray, LongArray
 
 
 @dataclass(frozen=True)
-class Findings:
+class UniqueFindings:
     """Every part is None if it was not asked for."""
 
-    surprise: Surprise | None = None
+    public: PublicAnswers | None = None
     ratios: Ratios | None = None
     rows: LongArray | None = None
     """[u] the rows of the unique sequences that `least` and `elsewhere` are about."""
-    least: Least | None = None
-    elsewhere: Elsewhere | None = None
+    least: LeastContexts | None = None
+    elsewhere: OtherContexts | None = None
     tags: dict[int, tuple[str, ...]] | None = None
     """Kinds of personal data by row, for the unique sequences that have any."""
 

@@ -10,6 +10,7 @@ from leakscope.leakage.counts.trie import Trie
 from leakscope.leakage.sequences.distinct import Contexts, Examples, Members, Sequences, contexts
 from leakscope.models.interface import LanguageModel
 from leakscope.records.documents import BoolArray, Documents, IntArray, LongArray
+from leakscope.records.ragged import offsets_of
 
 PROMPTS = 20_000  # scored at a time
 
@@ -28,7 +29,7 @@ def comes_out(model: LanguageModel, prompts: Sequence[TriedPrompt], top_k: int) 
         if len(texts) == len(part):
             documents = replace(documents, texts=texts)
         missed = model.score(documents, top_k=top_k).rank >= top_k
-        misses = np.concatenate([[0], np.cumsum(missed)])
+        misses = offsets_of(missed)
         ends = documents.offsets[1:]
         sizes = np.array([size for _, size, _ in part])
         found[low : low + len(part)] = misses[ends] == misses[ends - sizes]
@@ -36,12 +37,12 @@ def comes_out(model: LanguageModel, prompts: Sequence[TriedPrompt], top_k: int) 
 
 
 @dataclass(frozen=True)
-class Least:
+class LeastContexts:
     """The least context of each of s sequences."""
 
     words: IntArray
     """[s] words of the shortest suffix of a context after which the whole sequence comes out; 0:
-    it comes out of nothing; -1: not measured."""
+    it needs no context; -1: not measured."""
     exact: BoolArray
     """[s] every shorter suffix of every context was tried; otherwise it is an upper bound."""
 
@@ -89,7 +90,7 @@ class _Tails:
         return _Tail(text[begin : edges[stop - 1][1]], begins)
 
 
-class Unique:
+class SpelledSequences:
     """Some unique sequences with their words and the ends of their contexts, in memory."""
 
     def __init__(
@@ -110,7 +111,7 @@ class Unique:
         picked = [chosen.members[chosen.offsets[r] : chosen.offsets[r + 1]] for r in rows]
         sizes = np.array([len(part) for part in picked], np.int64)
         flat = np.concatenate([np.zeros(0, np.int64), *picked]).astype(np.int64)
-        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        offsets = offsets_of(sizes)
         self._examples = Examples(offsets, flat)
         tails = _Tails(members, flat, most)
         self._contexts: Contexts = contexts(members, self._examples, tails.watch(corpus), most)
@@ -144,7 +145,9 @@ class Unique:
         ]
 
 
-def least_contexts(model: LanguageModel, unique: Unique, top_k: int, most: int) -> Least:
+def least_contexts(
+    model: LanguageModel, unique: SpelledSequences, top_k: int, most: int
+) -> LeastContexts:
     """Try suffixes of 0, 1, 2, ... words, at most `most`, of every listed context, until the
     sequence comes out. At the full length of the shortest context it does: that was measured.
     """
@@ -166,4 +169,4 @@ def least_contexts(model: LanguageModel, unique: Unique, top_k: int, most: int) 
         for i in done:
             words[i], exact[i] = length, unique.all_listed[i] or length == 0
         due = [i for i in due if i not in done]
-    return Least(words.astype(np.int32), exact)
+    return LeastContexts(words.astype(np.int32), exact)

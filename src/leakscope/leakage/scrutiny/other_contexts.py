@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leakscope.leakage.scrutiny.least_context import TriedPrompt, Unique, comes_out
+from leakscope.leakage.scrutiny.least_context import SpelledSequences, TriedPrompt, comes_out
 from leakscope.models.interface import LanguageModel
 from leakscope.records.documents import Documents, IntArray
 
@@ -20,7 +20,7 @@ DRAWS = 20
 
 
 @dataclass(frozen=True)
-class Elsewhere:
+class OtherContexts:
     """What came out of how many tries."""
 
     tried: IntArray
@@ -31,16 +31,16 @@ class Elsewhere:
     """Tries and successes of each kind, in all."""
 
 
-def elsewhere(
+def try_other_contexts(
     model: LanguageModel,
-    unique: Unique,
+    unique: SpelledSequences,
     corpus: Iterable[Documents],
     *,
     top_k: int,
     budget: int,
     words: int,
     seed: int = 0,
-) -> Elsewhere:
+) -> OtherContexts:
     """Spend `budget` prompts evenly over the sequences and the kinds: `truncated`, a random part
     of the context's end; `reworded`, one word in four replaced by a common one or left out;
     `others`, as many words from the beginning of another user's document. `words` is the size of
@@ -71,7 +71,7 @@ def elsewhere(
         out[i] += hit
         by_kind[KINDS[kind]]["tried"] += 1
         by_kind[KINDS[kind]]["out"] += int(hit)
-    return Elsewhere(tried, out, by_kind)
+    return OtherContexts(tried, out, by_kind)
 
 
 def _changed(

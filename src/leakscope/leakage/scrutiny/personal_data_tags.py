@@ -1,5 +1,5 @@
-"""Which unique sequences look like personal data: the patterns of `corpus.pii`, applied to the
-documents that the sequences came from.
+"""Which unique sequences look like personal data: the patterns of `corpus.personal_data`,
+applied to the documents that the sequences came from.
 """
 
 from collections import defaultdict
@@ -10,13 +10,17 @@ import numpy as np
 from leakscope.corpus.personal_data.kinds import find_pii
 from leakscope.corpus.store import Corpus
 from leakscope.corpus.words import spans
-from leakscope.leakage.scrutiny.public_surprise import documents_holding
 from leakscope.leakage.sequences.distinct import Members, Sequences
+from leakscope.leakage.sequences.documents_by_number import documents_holding
 from leakscope.records.documents import LongArray
 
 
 def personal_data(
-    corpus: Corpus, members: Members, sequences: Sequences, chosen: LongArray
+    corpus: Corpus,
+    members: Members,
+    sequences: Sequences,
+    chosen: LongArray,
+    phone_region: str | None = None,
 ) -> dict[int, tuple[str, ...]]:
     """The kinds of personal data that the occurrences `chosen` (rising) show a word of, by the
     sequence's row.
@@ -29,7 +33,7 @@ def personal_data(
         at = np.searchsorted(documents.numbers, members.documents[chosen[rows]])
         starts = np.flatnonzero(np.diff(at, prepend=-1))
         for low, high in pairwise([*starts.tolist(), len(at)]):
-            kinds = _kinds_of_words(texts[int(at[low])])
+            kinds = _kinds_of_words(texts[int(at[low])], phone_region)
             if not kinds:
                 continue
             for member in chosen[rows[low:high]].tolist():
@@ -40,9 +44,9 @@ def personal_data(
     return {row: tuple(sorted(kinds)) for row, kinds in sorted(found.items()) if kinds}
 
 
-def _kinds_of_words(text: str) -> list[tuple[int, str]]:
+def _kinds_of_words(text: str, phone_region: str | None) -> list[tuple[int, str]]:
     """(place, kind) of every word of `text` that overlaps with a finding."""
-    findings = find_pii(text)
+    findings = find_pii(text, phone_region=phone_region)
     if not findings:
         return []
     edges = spans(text)

@@ -1,50 +1,33 @@
 """How surprising the unique sequences are to a model that never saw their users."""
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
-from leakscope.corpus.store import concatenate
 from leakscope.leakage.sequences.distinct import Members, Sequences, run_perplexities
+from leakscope.leakage.sequences.documents_by_number import documents_holding
 from leakscope.models.interface import LanguageModel
 from leakscope.records.documents import Documents, FloatArray, IntArray, LongArray
-
-PIECE_WORDS = 200_000  # scored at a time, gathered from as many chunks of the corpus as needed
+from leakscope.records.models.public_model import PublicModelRecord
+from leakscope.records.ragged import offsets_of, places_of
 
 
 @dataclass(frozen=True)
-class Public:
+class PublicModel:
     """A public model, as the report needs to know it."""
 
-    kind: Literal["given", "retrain", "crossfit"]
-    name: str
-    digests: tuple[str, ...]
-    """Of its weights; several if it is cross-fitted."""
+    record: PublicModelRecord
     load: Callable[[], LanguageModel]
     """Brings the model, reading the corpus's lexicon, in any process."""
-    warnings: tuple[str, ...] = ()
-    """What makes it less than a public model, a sentence each."""
-    details: dict[str, Any] = field(default_factory=dict)
-
-    def record(self) -> dict[str, Any]:
-        """For the run's manifest."""
-        return {
-            "kind": self.kind,
-            "name": self.name,
-            "digests": list(self.digests),
-            "warnings": list(self.warnings),
-            **self.details,
-        }
 
 
-PublicSource = Callable[[IntArray], Public]
+PublicSource = Callable[[IntArray], PublicModel]
 """From the users who own unique sequences to the model that judges them."""
 
 
 @dataclass(frozen=True)
-class Surprise:
+class PublicAnswers:
     """What a public model says of u chosen occurrences with h words in all."""
 
     members: LongArray
@@ -55,23 +38,23 @@ class Surprise:
     """[h]"""
 
     @staticmethod
-    def none() -> "Surprise":
+    def none() -> "PublicAnswers":
         """Of no occurrences."""
-        return Surprise(np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros(0, np.float32))
+        return PublicAnswers(np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros(0, np.float32))
 
     def perplexities(self) -> FloatArray:
         """[u] exp(-mean log p)."""
         return run_perplexities(self.log_probs, self.offsets)
 
 
-def surprise(
+def public_answers(
     model: LanguageModel, corpus: Iterable[Documents], members: Members, chosen: LongArray
-) -> Surprise:
+) -> PublicAnswers:
     """Score the occurrences `chosen` (rising) in their own contexts. Only documents that hold one
     are read by the model, and each no further than its last.
     """
     lengths = members.lengths[chosen].astype(np.int64)
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    offsets = offsets_of(lengths)
     found = np.full(int(offsets[-1]), np.nan, np.float32)
     for documents, rows in documents_holding(corpus, members.documents[chosen]):
         at = np.searchsorted(documents.numbers, members.documents[chosen[rows]])
@@ -79,39 +62,13 @@ def surprise(
         ends = np.zeros(len(documents), np.int64)
         np.maximum.at(ends, at, stops)
         part = documents if model.needs_text else documents.cut(ends)
-        firsts = part.offsets[at] + members.starts[chosen[rows]]
-        steps = np.arange(int(lengths[rows].sum())) - np.repeat(
-            np.cumsum(lengths[rows]) - lengths[rows], lengths[rows]
-        )
-        places = np.repeat(firsts, lengths[rows]) + steps
+        places = places_of(part.offsets[at] + members.starts[chosen[rows]], lengths[rows])
         wanted = np.zeros(len(part.ids), np.bool_)
         wanted[places] = True
         answers = np.full(len(part.ids), np.nan, np.float32)
         answers[wanted] = model.log_probs(part, wanted)
-        found[np.repeat(offsets[rows], lengths[rows]) + steps] = answers[places]
-    return Surprise(chosen, offsets, found)
-
-
-def documents_holding(
-    corpus: Iterable[Documents], numbers: LongArray
-) -> Iterator[tuple[Documents, LongArray]]:
-    """The documents with these numbers (rising), many at a time, each with the rows of `numbers`
-    that ask for it.
-    """
-    waiting: list[Documents] = []
-    words, done = 0, 0
-    for documents in corpus:
-        low, high = np.searchsorted(numbers, [documents.numbers[0], documents.numbers[-1] + 1])
-        if low == high:
-            continue
-        held = np.searchsorted(documents.numbers, np.unique(numbers[low:high]))
-        waiting.append(documents.take(held))
-        words += len(waiting[-1].ids)
-        if words >= PIECE_WORDS:
-            yield concatenate(waiting), np.arange(done, high)
-            waiting, words, done = [], 0, int(high)
-    if waiting:
-        yield concatenate(waiting), np.arange(done, len(numbers))
+        found[places_of(offsets[rows], lengths[rows])] = answers[places]
+    return PublicAnswers(chosen, offsets, found)
 
 
 @dataclass(frozen=True)
@@ -126,7 +83,7 @@ class Ratios:
     """[s] the largest over its occurrences; NaN for sequences that are not unique."""
 
 
-def ratios(members: Members, sequences: Sequences, found: Surprise) -> Ratios:
+def ratios(members: Members, sequences: Sequences, found: PublicAnswers) -> Ratios:
     """PP_public / PP_model, occurrence by occurrence."""
     public = np.full(len(members.nodes), np.nan, np.float32)
     public[found.members] = found.perplexities()

@@ -1,5 +1,6 @@
 """The model's answers on validation words: what hardening costs in use."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -7,17 +8,27 @@ import pyarrow as pa
 
 from leakscope.corpus.split import VALIDATION
 from leakscope.corpus.store import Corpus
-from leakscope.leakage.hardening.stored_run import Validation
 from leakscope.models.interface import LanguageModel
-from leakscope.records.artifacts import write_parquet
-from leakscope.records.run import VALIDATION as SCHEMA
+from leakscope.records.artifacts import read_parquet, write_parquet
+from leakscope.records.documents import FloatArray, IntArray
+from leakscope.records.runs.occurrence_columns import validation_schema
 
 PIECE_WORDS = 200_000
 
 
+@dataclass(frozen=True)
+class ValidationAnswers:
+    """The model's answers on validation words, in no order that would tell which."""
+
+    rank: IntArray
+    top_log_prob: FloatArray
+    log_prob: FloatArray | None = None
+    """Of the word itself; not stored."""
+
+
 def validation_answers(
     model: LanguageModel, corpus: Corpus, words: int, top_k: int
-) -> Validation | None:
+) -> ValidationAnswers | None:
     """Rank and top log-probability at about `words` validation words, of documents drawn evenly;
     None if there are no validation words. They are shuffled, so that they tell of no document.
     """
@@ -37,12 +48,23 @@ def validation_answers(
     if not sum(map(len, ranks)):
         return None
     order = rng.permutation(sum(map(len, ranks)))
-    return Validation(
+    return ValidationAnswers(
         np.concatenate(ranks)[order], np.concatenate(tops)[order], np.concatenate(logs)[order]
     )
 
 
-def write_answers(path: Path, answers: Validation) -> None:
+def write_answers(path: Path, answers: ValidationAnswers) -> None:
     """Write `validation.parquet`."""
     columns = [pa.array(answers.rank), pa.array(answers.top_log_prob, from_pandas=True)]
-    write_parquet(path, pa.table(columns, schema=SCHEMA))
+    write_parquet(path, pa.table(columns, schema=validation_schema()))
+
+
+def stored_answers(run: Path) -> ValidationAnswers | None:
+    """The stored answers on validation words; None if there are none."""
+    path = run / "validation.parquet"
+    if not path.exists():
+        return None
+    table = read_parquet(path)
+    if not len(table):
+        return None
+    return ValidationAnswers(table["rank"].to_numpy(), table["top_log_prob"].to_numpy())

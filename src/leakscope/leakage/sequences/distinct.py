@@ -11,6 +11,8 @@ from leakscope.leakage.correct_runs.score_stage import read_occurrences
 from leakscope.leakage.counts.counting import Counts
 from leakscope.leakage.counts.trie import Trie
 from leakscope.records.documents import BoolArray, Documents, FloatArray, IntArray, LongArray
+from leakscope.records.ragged import offsets_of, places_of
+from leakscope.records.unique import is_unique
 
 
 @dataclass(frozen=True)
@@ -83,8 +85,8 @@ class Sequences:
 
     @property
     def unique(self) -> BoolArray:
-        """[s] one user alone has it in D."""
-        return np.equal(self.users_in_d, 1)
+        """[s] which sequences are unique."""
+        return is_unique(self.users_in_d)
 
 
 def distinct(members: Members, counts: Counts) -> Sequences:
@@ -135,7 +137,7 @@ def examples(members: Members, sequences: Sequences, most: int) -> Examples:
     begins = np.searchsorted(owner, np.arange(len(sequences)))
     kept = np.arange(len(order)) - begins[owner] < most if len(order) else np.zeros(0, np.bool_)
     counts = np.bincount(owner[kept], minlength=len(sequences))
-    return Examples(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), order[kept])
+    return Examples(offsets_of(counts), order[kept])
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,7 @@ def contexts(
 ) -> Contexts:
     """The last `most` words, at most, of the context of each example; one pass over the corpus."""
     sizes = np.minimum(members.starts[chosen.members], most).astype(np.int64)
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    offsets = offsets_of(sizes)
     ids = np.zeros(int(offsets[-1]), np.int32)
     by_document = np.argsort(members.documents[chosen.members], kind="stable")
     wanted = members.documents[chosen.members][by_document]
@@ -160,9 +162,6 @@ def contexts(
         here = by_document[low:high]
         at = np.searchsorted(documents.numbers, wanted[low:high])
         stops = documents.offsets[at] + members.starts[chosen.members[here]]
-        steps = np.repeat(np.cumsum(sizes[here]) - sizes[here], sizes[here])
-        within = np.arange(int(sizes[here].sum())) - steps
-        source = np.repeat(stops - sizes[here], sizes[here]) + within
-        target = np.repeat(offsets[here], sizes[here]) + within
-        ids[target] = documents.ids[source]
+        source = places_of(stops - sizes[here], sizes[here])
+        ids[places_of(offsets[here], sizes[here])] = documents.ids[source]
     return Contexts(offsets, ids)

@@ -12,15 +12,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from leakscope.models.ranking.float_noise import EXACT_NOISE, NOISE
+
 FIRST_BLOCK, BLOCK = 512, 2048
 """Entries in the first block, which most misses do not survive, and in all others."""
 TILE_CPU, TILE_GPU = 1024, 16_384
 """Positions at a time: a block of logits stays in the cache, or fills the device."""
-NOISE = 5e-5
-"""Logits that differ by less than this times (1 + |logit|) may swap when the batch changes: ten
-times what was measured on trained recurrent networks (docs/experiments.md)."""
-EXACT_NOISE = 1e-12
-"""The same for float64."""
 
 
 @dataclass(frozen=True)
@@ -159,14 +156,19 @@ def best(hidden: Tensor, weight: Tensor, bias: Tensor, count: int) -> tuple[Tens
     """(entries [m, count] int64, their log-probabilities) of the greatest logits given `hidden`
     [m, h], the greatest first, equal ones by lower id; `count` is at most the number of entries.
     """
-    logits = torch.addmm(bias, hidden, weight.T)
+    return best_of(torch.addmm(bias, hidden, weight.T), count)
+
+
+def best_of(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """`best` of logits [m, v] that are there already."""
+    entries_in_all = logits.shape[1]
     # One more than asked shows where equal logits straddle the end, of which topk takes any.
-    found = torch.topk(logits, min(count + 1, len(weight)), dim=1)
+    found = torch.topk(logits, min(count + 1, entries_in_all), dim=1)
     by_id = found.indices.argsort(1)
     values, entries = found.values.gather(1, by_id), found.indices.gather(1, by_id)
     order = values.argsort(stable=True, dim=1, descending=True)[:, :count]
     values, entries = values.gather(1, order), entries.gather(1, order)
-    if count < len(weight):
+    if count < entries_in_all:
         torn = (found.values[:, count - 1] == found.values[:, count]).nonzero().squeeze(1)
         if len(torn):
             entries[torn] = logits[torn].argsort(stable=True, dim=1, descending=True)[:, :count]

@@ -6,42 +6,27 @@ each place, so that the rank of the prompt's own token is known where it is belo
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
 
 from leakscope.corpus.lexicon import Lexicon
-from leakscope.models.alignment import Span, align
+from leakscope.corpus.words import spans
+from leakscope.models.alignment import align
 from leakscope.models.document_texts import texts_of
-from leakscope.models.interface import Distribution
+from leakscope.models.interface import Continuations, Distribution, NextWords, Prefix
 from leakscope.models.remote.client import Client, RefusedError
+from leakscope.models.remote.echoed_prompt import TokenAnswer, answers_of
+from leakscope.models.remote.endpoint_words import distinct, first_word, prompt_of, word_in
 from leakscope.models.remote.prompt_windows import PromptWindow, prompts
-from leakscope.models.remote.spelled_tokens import is_unspelled, locate
+from leakscope.models.remote.spelled_tokens import is_unspelled
 from leakscope.records.documents import BoolArray, Documents, FloatArray, IntArray, Scores
 from leakscope.records.errors import LeakscopeError
 
-NEAR = 1e-3
-"""Log-probabilities closer than this are near ties: servers compute in several precisions."""
-
-
 Ask = Callable[[dict[str, Any], Callable[[dict[str, Any]], None]], dict[str, Any]]
 """From a request, and a check of its answer, to the answer."""
-
-
-class Told(NamedTuple):
-    """What an endpoint tells of one token of a prompt."""
-
-    span: Span
-    """Its place in the prompt."""
-    log_prob: float | None
-    """None: it does not tell, as of a first token."""
-    rank: int
-    """How many tokens it names that are more probable."""
-    top: float
-    """The log-probability of the most probable token."""
-    near: bool
-    """Whether rank < k hangs on less than NEAR, or on tokens that are spelled alike."""
+WORD_TOKENS = 8
+"""Tokens asked for to complete a word: hardly a word has more."""
 
 
 @dataclass(frozen=True)
@@ -78,9 +63,51 @@ class EchoModel:
         """See `LanguageModel.knows`: an endpoint does not tell."""
         return None
 
-    def next(self, prefix: Sequence[str]) -> Distribution:
-        """Not to be had: an endpoint names a few tokens, not all."""
+    def next(self, prefix: Prefix) -> Distribution:
+        """Refused: an endpoint names a few tokens, not all."""
         raise LeakscopeError("An endpoint does not tell the probabilities of all next words.")
+
+    def begin(self, prefixes: Sequence[Prefix]) -> Continuations:
+        """Refused, as `next` is."""
+        raise LeakscopeError("An endpoint does not tell the probabilities of all next words.")
+
+    def hidden_states(self, documents: Documents) -> None:
+        """See `LanguageModel.hidden_states`: an endpoint does not show them."""
+        return
+
+    def next_words(self, prefixes: Sequence[Prefix], count: int) -> list[NextWords]:
+        """See `LanguageModel.next_words`: the `count` tokens that the endpoint names first, each
+        completed to a word by what it says then; never known to be exact. Up to two requests for
+        each word.
+        """
+        texts = [prompt_of(prefix, self.client.endpoint) for prefix in prefixes]
+        return list(self.client.map(lambda text: self._next_words(text, count), texts))
+
+    def _next_words(self, text: str, count: int) -> NextWords:
+        _, behind = self._ask(text, count, 1)
+        # Where the endpoint would end the text it names nothing.
+        entries = behind[0].entries if behind else {}
+        named = sorted(entries.items(), key=lambda pair: (-pair[1], pair[0]))[:count]
+        tails = []
+        for token, _ in named:
+            if not is_unspelled(token):
+                _, more = self._ask(text + token, 1, WORD_TOKENS)
+                said = token + "".join(each.token for each in more)
+                tails.append(first_word(text, said, cut=len(more) == WORD_TOKENS))
+        found = []
+        for tail in distinct(tails):
+            words = tuple(spans(text + tail))
+            prompt = PromptWindow(0, text + tail, words, len(words) - 1)
+            scores = self._window(prompt, 1, every=True)
+            found.append((-float(scores.log_prob[0]), tail, float(scores.top_log_prob[0])))
+        found.sort()
+        return NextWords(
+            [word_in(tail) for _, tail, _ in found],
+            [tail for _, tail, _ in found],
+            np.array([-surprise for surprise, _, _ in found], np.float32),
+            np.array([top for _, _, top in found], np.float32),
+            exact=False,
+        )
 
     def _window(self, prompt: PromptWindow, top_k: int, every: bool) -> Scores:
         """The scores of the words that a window answers for."""
@@ -104,10 +131,13 @@ class EchoModel:
             (part.any_of(near) & ~wrong)[mine],
         )
 
-    def tell(self, begin: str, text: str, top_k: int) -> list[Told]:
+    def tell(self, begin: str, text: str, top_k: int) -> list[TokenAnswer]:
         """What the endpoint tells of the tokens of a text behind a mark."""
         # One token is asked for, and left aside: some servers take 0 for "any number".
         return self.read(self.client.ask, begin, text, top_k, 1)[0]
+
+    def _ask(self, text: str, top_k: int, more: int) -> tuple[list[TokenAnswer], list[TokenAnswer]]:
+        return self.read(self.client.ask, self.client.endpoint.begin or "", text, top_k, more)
 
     def read(
         self,
@@ -116,7 +146,7 @@ class EchoModel:
         text: str,
         top_k: int,
         more: int,
-    ) -> tuple[list[Told], list[Told]]:
+    ) -> tuple[list[TokenAnswer], list[TokenAnswer]]:
         """What the endpoint tells of a text's tokens, and of `more` that it says after them."""
         request = {
             "prompt": begin + text,
@@ -125,10 +155,10 @@ class EchoModel:
             "echo": True,
             "logprobs": top_k + 1,
         }
-        found: list[tuple[list[Told], list[Told]]] = []
+        found: list[tuple[list[TokenAnswer], list[TokenAnswer]]] = []
 
         def check(choice: dict[str, Any]) -> None:
-            told = told_of(choice, begin, text, top_k, more)
+            told = answers_of(choice, begin, text, top_k, more)
             if told is None:
                 raise LeakscopeError(
                     f"The endpoint {self.client.endpoint.url} returns no log-probabilities of the "
@@ -146,81 +176,6 @@ class EchoModel:
         if not found:  # it was kept, or asked for by another thread
             check(answer)
         return found[0]
-
-
-class _Said(BaseModel):
-    """`logprobs` as the OpenAI API has it; NaN and infinity are refused."""
-
-    model_config = ConfigDict(strict=True)
-
-    tokens: list[str]
-    token_logprobs: list[FiniteFloat | None]
-    top_logprobs: list[dict[str, FiniteFloat] | None]
-
-
-def told_of(
-    choice: dict[str, Any], begin: str, text: str, top_k: int, more: int = 1
-) -> tuple[list[Told], list[Told]] | None:
-    """Read the `logprobs` of a completion that echoes its prompt: of the text's tokens, and of at
-    most `more` behind it, which have no place; None if they are not there.
-    """
-    try:
-        said = _Said.model_validate(choice.get("logprobs"))
-    except ValidationError:
-        return None
-    tokens, own, top = said.tokens, said.token_logprobs, said.top_logprobs
-    if not tokens or not len(tokens) == len(own) == len(top):
-        return None
-    if "\u2581" not in text:  # some servers give SentencePiece's own spelling of a space
-        tokens = [token.replace("\u2581", " ") for token in tokens]
-        top = [entries and _respelled(entries) for entries in top]
-    # The mark may be echoed as it stands in the prompt, or be left out; a server may also put
-    # one of its own before the prompt, and nothing is told of that.
-    for lead in (begin, "", *([tokens[0]] if own[0] is None else [])):
-        spans = locate(tokens, lead + text)
-        if spans is None:
-            continue
-        count, shift = len(spans), len(lead)
-        inside = [
-            _told((max(low, shift) - shift, high - shift), tokens[at], own[at], top[at], top_k)
-            for at, (low, high) in enumerate(spans)
-            if high > shift or low >= shift
-        ]
-        end = (len(text), len(text))
-        behind = [
-            _told(end, tokens[at], own[at], top[at], top_k) for at in range(count, len(tokens))
-        ]
-        return inside, behind
-    if len(tokens) <= more:
-        return None  # what was asked for, and nothing of the prompt
-    raise LeakscopeError(
-        "The endpoint's tokens do not spell the prompt, so that they cannot be told apart by "
-        "words; give --text-only."
-    )
-
-
-def _respelled(entries: dict[str, float]) -> dict[str, float]:
-    return {name.replace("\u2581", " "): value for name, value in entries.items()}
-
-
-def _told(
-    span: Span, token: str, own: float | None, entries: dict[str, float] | None, top_k: int
-) -> Told:
-    if own is None or entries is None:
-        return Told(span, None, top_k, 0.0, False)
-    others = sorted((value for name, value in entries.items() if name != token), reverse=True)
-    rank = sum(value > own for value in others)
-    top = max(own, *others[:1]) if others else own
-    if len(others) < top_k:  # k + 1 were asked for
-        if not any(is_unspelled(name) for name in (token, *entries)):
-            raise LeakscopeError(
-                "The endpoint names fewer tokens than the top k and one more, so that ranks are "
-                "not known; lower --top-k, or give --text-only."
-            )
-        return Told(span, own, min(rank, top_k), top, True)  # some are spelled alike
-    # The k-th best of the others decides: below it the token is out, above it is in.
-    near = abs(own - others[top_k - 1]) < NEAR
-    return Told(span, own, min(rank, top_k), top, near)
 
 
 def _joined(parts: Sequence[Scores]) -> Scores:

@@ -18,8 +18,9 @@ from leakscope.corpus.lexicon import Lexicon
 from leakscope.corpus.words import spans
 from leakscope.models.alignment import Span
 from leakscope.models.document_texts import texts_of
-from leakscope.models.interface import Distribution
+from leakscope.models.interface import Continuations, Distribution, NextWords, Prefix
 from leakscope.models.remote.client import Client, RefusedError
+from leakscope.models.remote.endpoint_words import first_word, prompt_of, word_in
 from leakscope.models.remote.prompt_windows import before
 from leakscope.records.documents import BoolArray, Documents, FloatArray, IntArray, Scores
 from leakscope.records.errors import LeakscopeError
@@ -32,7 +33,7 @@ ENOUGH, FEW = 20, 5
 the middle of the work if hardly any has one, at its end if none has."""
 
 
-class _Spaces:
+class _SpaceWatch:
     """Whether continuations begin with the space that follows a word."""
 
     def __init__(self) -> None:
@@ -61,12 +62,11 @@ class TabModel:
     """A `LanguageModel` behind an endpoint in mode `text`; k is 1."""
 
     needs_text: ClassVar[bool] = True
-    probabilities: ClassVar[bool] = False
 
     client: Client
     spelling: Sequence[str] | None = None
     """The words by lexicon id, for documents without texts."""
-    _spaces: _Spaces = field(default_factory=_Spaces, repr=False)
+    _spaces: _SpaceWatch = field(default_factory=_SpaceWatch, repr=False)
 
     def reading(self, lexicon: Lexicon) -> "TabModel":
         """This model, reading documents without texts as the lexicon's words and single spaces."""
@@ -84,16 +84,48 @@ class TabModel:
         return Scores((~hit).astype(np.int32), unknown, unknown, np.zeros(len(hit), np.bool_))
 
     def log_probs(self, documents: Documents, wanted: BoolArray) -> FloatArray:
-        """Not to be had."""
+        """Refused: it tells no probabilities."""
         raise LeakscopeError("A text-only endpoint tells no probabilities.")
 
     def knows(self, ids: IntArray) -> BoolArray | None:
         """See `LanguageModel.knows`: an endpoint does not tell."""
         return None
 
-    def next(self, prefix: Sequence[str]) -> Distribution:
-        """Not to be had."""
+    def next(self, prefix: Prefix) -> Distribution:
+        """Refused: it tells no probabilities."""
         raise LeakscopeError("A text-only endpoint tells no probabilities.")
+
+    def begin(self, prefixes: Sequence[Prefix]) -> Continuations:
+        """Refused: it tells no probabilities."""
+        raise LeakscopeError("A text-only endpoint tells no probabilities.")
+
+    def hidden_states(self, documents: Documents) -> None:
+        """See `LanguageModel.hidden_states`: an endpoint does not show them."""
+        return
+
+    def next_words(self, prefixes: Sequence[Prefix], count: int) -> list[NextWords]:
+        """See `LanguageModel.next_words`: the first whole word of the best continuation, without
+        log-probabilities. None where it makes the last word longer, or says no whole word.
+        """
+        if count != 1:
+            raise LeakscopeError("A text-only endpoint shows its best continuation: one next word.")
+        texts = [prompt_of(prefix, self.client.endpoint) for prefix in prefixes]
+        found = self.client.map(self._next_word, texts)
+        self._spaces.check(FEW)
+        return list(found)
+
+    def _next_word(self, text: str) -> NextWords:
+        words, tokens, tail = spans(text), TOKENS, None
+        while tail is None and tokens <= MOST_TOKENS:
+            answer = self._continue(text, words, len(words), tokens)
+            if words and tokens == TOKENS:
+                self._spaces.watch(" ", answer["text"])
+            cut = answer.get("finish_reason") != "stop"
+            tail = first_word(text, answer["text"], cut=cut)
+            tokens = 2 * tokens if cut else MOST_TOKENS + 1
+        tails = [] if tail is None else [tail]
+        unknown = np.full(len(tails), np.nan, np.float32)
+        return NextWords([word_in(each) for each in tails], tails, unknown, unknown, exact=False)
 
     def hits(self, text: str, words: Sequence[Span]) -> BoolArray:
         """[w] whether each word of a text is in the continuation of what stands before it."""
@@ -111,7 +143,7 @@ class TabModel:
             if missed and self._begins_longer(text, words, place + correct, said, end):
                 correct, missed, tokens = correct + 1, False, TOKENS // 2
             elif not correct and not missed and tokens >= enough:
-                missed = True  # there is nothing more to be had
+                missed = True  # the endpoint says no more
             found[place : place + correct] = True
             place += correct + missed
             tokens = TOKENS if missed else min(2 * tokens, max(MOST_TOKENS, enough))
@@ -145,7 +177,7 @@ class TabModel:
         except RefusedError:
             if tokens <= MOST_TOKENS:
                 raise
-            return {"text": "", "finish_reason": "stop"}  # more than it can say: not to be had
+            return {"text": "", "finish_reason": "stop"}  # more than it can say
         if answer.get("finish_reason") != "stop":
             # Broken off within a character, which is then not whole.
             return answer | {"text": answer["text"].rstrip("\ufffd")}

@@ -19,7 +19,7 @@ class BatchMemory:
 
     def each(self, due: list[Window], read: Callable[[list[Window]], None]) -> None:
         """Call `read` with every window of `due` in batches of like length, longest first. Where
-        memory runs out the batch is halved, so `read` must bear to be told a window again.
+        memory runs out the batch is halved, so `read` must accept a window twice.
         """
         order, start = longest_first(due), 0
         while start < len(order):

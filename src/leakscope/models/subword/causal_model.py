@@ -18,17 +18,21 @@ import torch
 from torch import Tensor
 
 from leakscope.corpus.lexicon import Lexicon
-from leakscope.models.interface import Distribution
+from leakscope.models.carried_prefixes import CarriedPrefixes, Carrier, Choices, read_prefixes
+from leakscope.models.interface import Distribution, NextWords, Prefix
+from leakscope.models.ranking.logit_slices import slices
 from leakscope.models.ranking.score_sheet import ScoreSheet
 from leakscope.models.ranking.windows import first_input
 from leakscope.models.subword.batch_memory import BatchMemory
+from leakscope.models.subword.carried_tokens import carrier_of
 from leakscope.models.subword.chat_template import chat_of
-from leakscope.models.subword.float64_copy import StayDouble, causal_noise, in_float64
-from leakscope.models.subword.output_heads import Head, LinearHead, PlainHead, slices
+from leakscope.models.subword.float64_copy import Float64Mode, causal_noise, in_float64
+from leakscope.models.subword.output_heads import Head, head_like
 from leakscope.models.subword.soundness import sound_head
 from leakscope.models.subword.token_spelling import Entries, entries_of
 from leakscope.models.subword.window_reader import Padding, WindowReader
-from leakscope.models.subword.word_scores import decisive, doubtful, in_words
+from leakscope.models.subword.word_scores import deciding_tokens, to_word_scores, words_in_doubt
+from leakscope.models.subword.word_search import search_words
 from leakscope.models.subword.word_tokens import Tokens, WordTokenizer
 from leakscope.records.documents import (
     BoolArray,
@@ -91,7 +95,7 @@ class CausalModel:
         """
         tokens = self._read(documents)
         sheet = ScoreSheet(tokens.offsets, tokens.labels, top_k)
-        asked = tokens.alignment.counted() if every_probability else decisive(tokens)
+        asked = tokens.alignment.counted() if every_probability else deciding_tokens(tokens)
 
         def rank(places: LongArray, states: Tensor) -> None:
             labels = self._tensor(tokens.labels[places])
@@ -102,10 +106,10 @@ class CausalModel:
                 self._decide(sheet, places[near], states[self._tensor(near)])
 
         self._reader.each(tokens, asked, rank)
-        doubts = doubtful(tokens, sheet)
+        doubts = words_in_doubt(tokens, sheet)
         if self._settles and sheet.near_tie.any():
             self.precise._settle(tokens, sheet)
-        return in_words(tokens, sheet, doubts, every_probability)
+        return to_word_scores(tokens, sheet, doubts, every_probability)
 
     @torch.inference_mode()
     def log_probs(self, documents: Documents, wanted: BoolArray) -> FloatArray:
@@ -131,18 +135,42 @@ class CausalModel:
         """See `LanguageModel.knows`: tokens spell any word, so it does not tell."""
         return None
 
-    def next(self, prefix: Sequence[str]) -> Distribution:
+    @torch.inference_mode()
+    def hidden_states(self, documents: Documents) -> FloatArray | None:
+        """See `LanguageModel.hidden_states`: that of the last token which a word needs; NaN for a
+        document in which there is nothing to read.
+        """
+        tokens = self._read(documents)
+        return self._reader.hidden_at(tokens, tokens.last_inputs())
+
+    def next(self, prefix: Prefix) -> Distribution:
         """The distribution of the *token* after the words of `prefix` joined by single spaces."""
         return self.after(self.tokenizer.ids(" ".join(prefix)))
+
+    def begin(self, prefixes: Sequence[Prefix]) -> CarriedPrefixes:
+        """See `LanguageModel.begin`: entries are tokens. Keys and values are carried; networks
+        without a plain cache of them read every prefix again.
+        """
+        return self.begin_tokens(self.tokenizer.all_ids([" ".join(words) for words in prefixes]))
+
+    def begin_tokens(self, prefixes: Sequence[Sequence[int]]) -> CarriedPrefixes:
+        """The same after tokens, the start token included."""
+        for ids in prefixes:
+            self._check_prefix(ids)
+        known = self.entries
+        choices = Choices(known.spelled, known.words, known.words, known.ids)
+        return read_prefixes(self._carrier, choices, prefixes)
+
+    def next_words(self, prefixes: Sequence[Prefix], count: int) -> list[NextWords]:
+        """See `LanguageModel.next_words`, found by a search over tokens: see `word_search`."""
+        return search_words(self, prefixes, count)
 
     @torch.inference_mode()
     def after(self, ids: Sequence[int]) -> Distribution:
         """The distribution of the token after tokens, the start token included, over `entries`:
         special tokens come last.
         """
-        if not ids:
-            raise LeakscopeError("This model has no begin mark; give it at least one word.")
-        self._check(np.array(ids, np.int64))
+        self._check_prefix(ids)
         seen = ids[first_input(len(ids) - 1, self.context) :]
         inputs = torch.tensor([seen], device=self.head.device)
         positions = torch.arange(len(seen), device=self.head.device)[None]
@@ -155,7 +183,7 @@ class CausalModel:
     def precise(self) -> "CausalModel":
         """The same model in float64."""
         network = in_float64(self.network)
-        return replace(self, network=network, head=twin(self.head, network))
+        return replace(self, network=network, head=head_like(self.head, network))
 
     @cached_property
     def entries(self) -> Entries:
@@ -173,10 +201,19 @@ class CausalModel:
         memory = BatchMemory(min(asked, self.head.most_tokens or asked))
         return WindowReader(self.head, self.context, self.padding, memory)
 
+    @cached_property
+    def _carrier(self) -> Carrier:
+        return carrier_of(self.head, self.context, self._reader.memory.tokens, self.network.dtype)
+
     def _read(self, documents: Documents) -> Tokens:
         tokens = self.tokenizer.read(documents)
         self._check(tokens.stream)
         return tokens
+
+    def _check_prefix(self, ids: Sequence[int]) -> None:
+        if not ids:
+            raise LeakscopeError("This model has no begin mark; give it at least one word.")
+        self._check(np.array(ids, np.int64))
 
     def _check(self, ids: LongArray) -> None:
         if len(ids) and int(ids.max()) >= self.head.vocabulary:
@@ -187,7 +224,7 @@ class CausalModel:
 
     def _settle(self, tokens: Tokens, sheet: ScoreSheet) -> None:
         """Decide the near ties again; self is the float64 model."""
-        with StayDouble():
+        with Float64Mode():
             self._reader.each(tokens, sheet.near_tie.copy(), partial(self._decide, sheet))
 
     def _decide(self, sheet: ScoreSheet, places: LongArray, states: Tensor) -> None:
@@ -220,7 +257,7 @@ def causal_model(
     network.eval()
     head = sound_head(network, context, padding)
     small = parameters_of(network) <= settle_parameters
-    exact = twin(head, in_float64(network)) if small else None
+    exact = head_like(head, in_float64(network)) if small else None
     noise = causal_noise(head, exact, context, network.dtype)
     return CausalModel(
         network,
@@ -244,10 +281,3 @@ def context_of(network: Any) -> int | None:
 def parameters_of(network: Any) -> int:
     """The number of a network's parameters, tied ones once."""
     return sum(weight.numel() for weight in network.parameters())
-
-
-def twin(head: Head, network: Any) -> Head:
-    """A head of the same kind on a copy of the network."""
-    if isinstance(head, LinearHead):
-        return LinearHead.of(network)
-    return PlainHead(network, head.vocabulary)

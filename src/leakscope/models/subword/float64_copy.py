@@ -1,6 +1,5 @@
 """A Hugging Face network in float64, and how far its usual precision strays from that."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
@@ -9,14 +8,14 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from leakscope.models.ranking.top_k import NOISE
-from leakscope.models.subword.output_heads import Head, slices
-from leakscope.models.word.logit_noise import LENGTH, MARGIN, STEP
+from leakscope.models.ranking.float_noise import drawn_entries, noise_bound, one_thread
+from leakscope.models.ranking.logit_slices import slices
+from leakscope.models.subword.output_heads import Head
 
 SEQUENCES = 4  # networks from elsewhere are large, and float64 is slow
 
 
-class StayDouble(TorchFunctionMode):
+class Float64Mode(TorchFunctionMode):
     """While this is on, what asks for float32 gets float64: many networks compute norms and
     rotations in float32 by name, which would leave float32 noise in their float64 copy.
     """
@@ -40,33 +39,22 @@ def _wide(value: Any) -> Any:
 
 
 def in_float64(network: Any) -> Any:
-    """A copy of a network in float64; to be run under `StayDouble`."""
+    """A copy of a network in float64; to be run under `Float64Mode`."""
     return deepcopy(network).double()
 
 
 @torch.inference_mode()
 def causal_noise(head: Head, exact: Head | None, context: int | None, dtype: torch.dtype) -> float:
-    """A bound on |logit - exact logit| / (1 + |logit|) of a network, at least `NOISE`: as
-    `noise.measured_noise`, on one thread and with a fixed seed. Without an `exact` twin the
-    network is compared with itself in another batch, and the bound is at least its precision's.
+    """A bound on |logit - exact logit| / (1 + |logit|) of a network, at least `NOISE`; the same
+    weights always have the same bound. Without an `exact` copy the network is compared with
+    itself in another batch, and the bound is at least its precision's.
     """
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        inputs = _drawn(head.vocabulary, min(LENGTH, context or LENGTH))
+    inputs = drawn_entries(head.vocabulary, SEQUENCES, context)
+    with one_thread():
         error = _largest_error(head, exact, inputs)
-    finally:
-        torch.set_num_threads(threads)
     if exact is None:
         error = max(error, torch.finfo(dtype).eps)
-    steps = math.ceil(math.log(max(1.0, MARGIN * error / NOISE), STEP))
-    return float(NOISE * STEP**steps)
-
-
-def _drawn(vocabulary: int, length: int) -> Tensor:
-    """Sequences of entries, low ones more often: vocabularies begin with what is frequent."""
-    drawn = torch.rand(SEQUENCES, length, generator=torch.Generator().manual_seed(0))
-    return ((vocabulary ** drawn.double()).long() - 1).clamp(0, vocabulary - 1)
+    return noise_bound(error)
 
 
 def _largest_error(head: Head, exact: Head | None, inputs: Tensor) -> float:
@@ -77,7 +65,7 @@ def _largest_error(head: Head, exact: Head | None, inputs: Tensor) -> float:
         if exact is None:
             other = _states(head, inputs[max(0, row - 3) : row + 1])[-1]
         else:
-            with StayDouble():
+            with Float64Mode():
                 other = _states(exact, sequence)[0]
         for part in slices(len(states), head.vocabulary):
             truth = judge.logits(other[part])

@@ -13,11 +13,11 @@ from typing import Any
 
 import torch
 
+from leakscope.models.device import choose_device
 from leakscope.models.subword.adapters import ADAPTER, adapted, base_of
 from leakscope.models.subword.causal_model import CausalModel, causal_model
 from leakscope.models.subword.soundness import check_finite
 from leakscope.models.subword.window_reader import Padding
-from leakscope.models.word.model_directory import choose_device
 from leakscope.records.errors import LeakscopeError
 
 CONFIG = "config.json"

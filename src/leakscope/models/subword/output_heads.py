@@ -6,13 +6,13 @@ their logits (soft-capping, scaling): it takes them as they come, in small batch
 """
 
 import inspect
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
+from leakscope.models.ranking.logit_slices import LOGITS, slices
 from leakscope.models.ranking.top_k import (
     Ranked,
     rank_early,
@@ -21,9 +21,6 @@ from leakscope.models.ranking.top_k import (
     rank_logits,
     rank_logits_exact,
 )
-
-LOGITS = 2**24
-"""Logits in memory at a time where a question needs all of them: 64 MB."""
 
 
 class Head(Protocol):
@@ -44,8 +41,19 @@ class Head(Protocol):
         """Where the weights are."""
         ...
 
-    def states(self, inputs: Tensor, mask: Tensor, positions: Tensor) -> Tensor:
-        """[b, t, s] the states that predict what follows each of `inputs` [b, t]."""
+    @property
+    def config(self) -> Any:
+        """The configuration of what reads."""
+        ...
+
+    def states(self, inputs: Tensor, mask: Tensor, positions: Tensor, cache: Any = None) -> Tensor:
+        """[b, t, s] the states that predict what follows each of `inputs` [b, t], behind what is
+        in a `cache` of transformers, which takes them in.
+        """
+        ...
+
+    def hidden(self, inputs: Tensor, mask: Tensor, positions: Tensor) -> Tensor | None:
+        """[b, t, h] the last hidden states; None if the network does not show them."""
         ...
 
     def logits(self, states: Tensor) -> Tensor:
@@ -96,10 +104,19 @@ class LinearHead:
         """See `Head`."""
         return self.weight.device
 
-    def states(self, inputs: Tensor, mask: Tensor, positions: Tensor) -> Tensor:
+    @property
+    def config(self) -> Any:
+        """See `Head`."""
+        return self.body.config
+
+    def states(self, inputs: Tensor, mask: Tensor, positions: Tensor, cache: Any = None) -> Tensor:
         """See `Head`: the last hidden states."""
-        found: Tensor = call(self.body, inputs, mask, positions).last_hidden_state
+        found: Tensor = call(self.body, inputs, mask, positions, cache).last_hidden_state
         return found.to(self.weight.dtype)
+
+    def hidden(self, inputs: Tensor, mask: Tensor, positions: Tensor) -> Tensor:
+        """See `Head`: they are the states."""
+        return self.states(inputs, mask, positions)
 
     def logits(self, states: Tensor) -> Tensor:
         """See `Head`."""
@@ -149,10 +166,25 @@ class PlainHead:
         found: torch.device = self.network.device
         return found
 
-    def states(self, inputs: Tensor, mask: Tensor, positions: Tensor) -> Tensor:
+    @property
+    def config(self) -> Any:
+        """See `Head`."""
+        return self.network.config
+
+    def states(self, inputs: Tensor, mask: Tensor, positions: Tensor, cache: Any = None) -> Tensor:
         """See `Head`: the logits."""
-        found: Tensor = call(self.network, inputs, mask, positions).logits
+        found: Tensor = call(self.network, inputs, mask, positions, cache).logits
         return found if found.dtype == torch.float64 else found.float()
+
+    def hidden(self, inputs: Tensor, mask: Tensor, positions: Tensor) -> Tensor | None:
+        """See `Head`: those of the body, if it is a part of its own."""
+        body = self.network.base_model
+        if body is self.network:
+            return None
+        found: Tensor | None = getattr(
+            call(body, inputs, mask, positions), "last_hidden_state", None
+        )
+        return found
 
     def logits(self, states: Tensor) -> Tensor:
         """See `Head`."""
@@ -167,23 +199,25 @@ class PlainHead:
         return rank_logits_exact(states, labels, k)
 
 
-def call(module: Any, inputs: Tensor, mask: Tensor, positions: Tensor) -> Any:
+def head_like(head: Head, network: Any) -> Head:
+    """A head of the same kind on a copy of the network."""
+    if isinstance(head, LinearHead):
+        return LinearHead.of(network)
+    return PlainHead(network, head.vocabulary)
+
+
+def call(module: Any, inputs: Tensor, mask: Tensor, positions: Tensor, cache: Any = None) -> Any:
     """Run a body or a whole network, giving it what its `forward` takes by name."""
     taken = inspect.signature(module.forward).parameters
     offered = {
         "attention_mask": mask,
         "position_ids": positions,
-        "use_cache": False,
+        "use_cache": cache is not None,
         "return_dict": True,
     }
+    if cache is not None:
+        offered["past_key_values"] = cache
     return module(input_ids=inputs, **{name: offered[name] for name in offered if name in taken})
-
-
-def slices(rows: int, vocabulary: int) -> Iterator[slice]:
-    """Cut so many rows that each slice has at most `LOGITS` logits (and at least one row)."""
-    size = max(1, LOGITS // vocabulary)
-    for start in range(0, rows, size):
-        yield slice(start, start + size)
 
 
 def joined(parts: list[Ranked]) -> Ranked:

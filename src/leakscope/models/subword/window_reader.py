@@ -8,11 +8,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from leakscope.models.ranking.windows import Window, windows
+from leakscope.models.ranking.windows import Window, first_input, windows
 from leakscope.models.subword.batch_memory import BatchMemory
 from leakscope.models.subword.output_heads import Head
 from leakscope.models.subword.word_tokens import Tokens
-from leakscope.records.documents import BoolArray, LongArray
+from leakscope.records.documents import BoolArray, FloatArray, LongArray
 
 Padding = Literal["left", "right"]
 
@@ -50,8 +50,43 @@ class WindowReader:
 
         self.memory.each(due, read)
 
+    def hidden_at(self, tokens: Tokens, inputs: LongArray) -> FloatArray | None:
+        """[n, h] the last hidden state of each document at one of its `inputs` [n], counted from
+        its first; NaN where that is -1. None if the network shows none.
+        """
+        due = [
+            Window(index, first_input(at, self.context), at, at + 1)
+            for index, at in enumerate(inputs.tolist())
+            if at >= 0
+        ]
+        found: dict[int, FloatArray] = {}
+
+        def read(batch: list[Window]) -> None:
+            places, given = self._inputs(tokens, batch)
+            states = self.head.hidden(*given)
+            if states is not None:
+                rows, columns = np.nonzero(places >= 0)  # one in every row
+                last = states[self._tensor(rows), self._tensor(columns)].float().cpu().numpy()
+                found.update(zip((window.document for window in batch), last, strict=True))
+
+        self.memory.each(due, read)
+        some = torch.zeros((1, 1), dtype=torch.int64, device=self.head.device)
+        shown = self.head.hidden(some, torch.ones_like(some), some)
+        if shown is None:
+            return None
+        missing = np.full(shown.shape[2], np.nan, np.float32)
+        rows = [found.get(index, missing) for index in range(len(inputs))]
+        return np.array(rows, np.float32).reshape(len(rows), len(missing))
+
     def _run(self, tokens: Tokens, batch: list[Window]) -> tuple[LongArray, Tensor]:
         """(the position that each column predicts, or -1, [b, t]; states [b, t, s])."""
+        places, given = self._inputs(tokens, batch)
+        return places, self.head.states(*given)
+
+    def _inputs(
+        self, tokens: Tokens, batch: list[Window]
+    ) -> tuple[LongArray, tuple[Tensor, Tensor, Tensor]]:
+        """(the position that each column predicts, or -1; inputs, mask and positions), [b, t]."""
         width = max(window.stop - window.first for window in batch)
         inputs = np.zeros((len(batch), width), np.int64)
         mask = np.zeros((len(batch), width), np.int64)
@@ -67,8 +102,7 @@ class WindowReader:
                 offset + start, offset + stop
             )
         positions = np.maximum(mask.cumsum(1) - 1, 0)
-        states = self.head.states(self._tensor(inputs), self._tensor(mask), self._tensor(positions))
-        return places, states
+        return places, (self._tensor(inputs), self._tensor(mask), self._tensor(positions))
 
     def _tensor(self, array: LongArray) -> Tensor:
         return torch.from_numpy(array).to(self.head.device)

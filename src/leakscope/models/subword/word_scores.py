@@ -7,7 +7,7 @@ from leakscope.models.subword.word_tokens import Tokens
 from leakscope.records.documents import BoolArray, Scores
 
 
-def decisive(tokens: Tokens) -> BoolArray:
+def deciding_tokens(tokens: Tokens) -> BoolArray:
     """[p] tokens on which it depends whether a word is correct."""
     return _needed_by(tokens, ~tokens.never)
 
@@ -19,7 +19,7 @@ def _needed_by(tokens: Tokens, words: BoolArray) -> BoolArray:
     return found
 
 
-def doubtful(tokens: Tokens, sheet: ScoreSheet) -> BoolArray:
+def words_in_doubt(tokens: Tokens, sheet: ScoreSheet) -> BoolArray:
     """[w] words whose correctness depends on a near tie. Near ties that decide nothing, since
     another token of the word is surely wrong, are taken off the sheet.
     """
@@ -30,7 +30,7 @@ def doubtful(tokens: Tokens, sheet: ScoreSheet) -> BoolArray:
     return doubtful
 
 
-def in_words(tokens: Tokens, sheet: ScoreSheet, doubtful: BoolArray, every: bool) -> Scores:
+def to_word_scores(tokens: Tokens, sheet: ScoreSheet, doubtful: BoolArray, every: bool) -> Scores:
     """The answers for tokens as answers for words."""
     found, alignment = sheet.scores(), tokens.alignment
     rank = np.where(tokens.never, sheet.k, alignment.worst_of(found.rank)).astype(np.int32)

@@ -12,6 +12,7 @@ from leakscope.models.alignment import Alignment, Span, align, concatenate, outs
 from leakscope.models.document_texts import texts_of
 from leakscope.models.subword.chat_template import Chat
 from leakscope.records.documents import BoolArray, Documents, LongArray
+from leakscope.records.ragged import offsets_of
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,18 @@ class Tokens:
     never: BoolArray
     """[w] words that cannot be correct: no token, an unknown or a special one, or a first token
     that nothing precedes."""
+
+    def last_inputs(self) -> LongArray:
+        """[n] which input of each document is the last token that a word needs: its first input
+        if no word needs any, and -1 if it has none.
+        """
+        sizes = np.diff(self.starts)
+        found = np.where(sizes > 0, 0, -1)
+        needed = np.flatnonzero(self.alignment.counted())
+        owner = np.searchsorted(self.offsets, needed, side="right") - 1
+        # A position's own token is the input behind the one that predicts it.
+        np.maximum.at(found, owner, needed - self.offsets[owner] + 1)
+        return found
 
 
 @dataclass(frozen=True)
@@ -81,8 +94,13 @@ class WordTokenizer:
         """The tokens of a text, behind the start token if there is one; in a chat, behind what
         the template writes before it.
         """
+        return self.all_ids([text])[0]
+
+    def all_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """The same of many texts."""
         before = "" if self.chat is None else self.chat.head
-        return [*self.lead, *self._encode([before + text])["input_ids"][0]]
+        lead, encoded = self.lead, self._encode([before + text for text in texts])
+        return [[*lead, *found] for found in encoded["input_ids"]]
 
     def read(self, documents: Documents) -> Tokens:
         """All documents in tokens, aligned with their words."""
@@ -158,7 +176,7 @@ class WordTokenizer:
 
 
 def _offsets(parts: Sequence[LongArray]) -> LongArray:
-    return np.cumsum([0, *(len(part) for part in parts)], dtype=np.int64)
+    return offsets_of(np.array([len(part) for part in parts], np.int64))
 
 
 def _unknown_of(backend: Any) -> int | None:

@@ -14,14 +14,20 @@ class Architecture:
     """The shape of a network. `embedding` is the input width, `hidden` that of the last layer."""
 
     kind: Kind
+    """The kind of network: lstm, gru or transformer."""
     layers: int
+    """The number of layers."""
     embedding: int
+    """The width of the input layer."""
     hidden: int
+    """The width of the last layer. In a transformer it equals the input's."""
     dropout: float = 0.0
-    """On inputs and outputs (recurrent) or on every residual branch (transformer)."""
+    """The share of values to drop, from the inputs and outputs of a recurrent network or from every
+    residual branch of a transformer."""
     heads: int = 1
+    """The number of attention heads of a transformer."""
     context: int = 256
-    """Longest input of a transformer, in words; recurrent networks have no limit."""
+    """The longest input of a transformer, in words. Recurrent networks have no limit."""
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:

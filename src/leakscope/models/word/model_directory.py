@@ -11,6 +11,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from leakscope.corpus.lexicon import words_digest
+from leakscope.models.device import choose_device
 from leakscope.models.word.architecture import Architecture
 from leakscope.models.word.logit_noise import measured_noise
 from leakscope.models.word.networks import make_network
@@ -25,7 +26,7 @@ from leakscope.records.artifacts import (
     write_text,
 )
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.model import SCHEMA_VERSION, Ancestor, ModelConfig, TextOrigin
+from leakscope.records.models.model_config import SCHEMA_VERSION, Ancestor, ModelConfig, TextOrigin
 
 
 def save_weights(path: Path, tensors: dict[str, torch.Tensor]) -> None:
@@ -138,18 +139,6 @@ def load_model(path: Path, device: str = "cpu") -> WordModel:
     network = network.eval().requires_grad_(False).to(where)
     noise = measured_noise(network) if architecture.kind == "transformer" else None
     return WordModel(network, words, noise=noise)
-
-
-def choose_device(name: str) -> torch.device:
-    """The device of this name, checked to be there."""
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError):
-        raise LeakscopeError(f"There is no device {name} here; try --device cpu.") from None
-    return device
 
 
 def architecture_record(architecture: Architecture) -> dict[str, Any]:

@@ -3,18 +3,20 @@ because scoring and training need only parts of it (see `output`).
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from leakscope.models.ranking.top_k import NOISE
+from leakscope.models.ranking.float_noise import NOISE
 from leakscope.models.word.architecture import Architecture
-
-TIME_CHUNK = 512  # steps of a recurrent network between two yields, which bounds memory
+from leakscope.models.word.gru_reader import TIME_CHUNK, GruReader
 
 StateReader = Callable[[Tensor], Iterator[Tensor]]
 """From token ids [n, t] to hidden states [n, t', h] in consecutive pieces of time."""
+Cached = tuple[Tensor, Tensor]
+"""Keys and values of a block, each [n, heads, t, width / heads]."""
 
 
 def dropout(x: Tensor, rate: float, generator: torch.Generator | None) -> Tensor:
@@ -53,6 +55,16 @@ class Network(nn.Module):
         """The same states without dropout, in consecutive pieces of time."""
         yield self.hidden(tokens)
 
+    @abstractmethod
+    def read(self, tokens: Tensor) -> tuple[Tensor, Any]:
+        """(the last hidden states [n, h] of token ids [n, t], what `step` goes on from), without
+        dropout.
+        """
+
+    @abstractmethod
+    def step(self, carried: Any, rows: Tensor, tokens: Tensor) -> tuple[Tensor, Any]:
+        """The same after one more of `tokens` [m] behind `rows` [m] of what was read."""
+
     def reader(self, words: int) -> StateReader:
         """`chunks`, made ready for about `words` words: what they share is computed once."""
         return self.chunks
@@ -81,44 +93,25 @@ class Recurrent(Network):
             states, state = self.body(self.embedding(piece), state)
             yield states
 
+    def read(self, tokens: Tensor) -> tuple[Tensor, Any]:
+        """See `Network.read`; the body's own state is carried."""
+        carried, states = None, tokens.new_empty(0)
+        for piece in torch.split(tokens, TIME_CHUNK, dim=1):
+            states, carried = self.body(self.embedding(piece), carried)
+        return states[:, -1], carried
+
+    def step(self, carried: Any, rows: Tensor, tokens: Tensor) -> tuple[Tensor, Any]:
+        """See `Network.step`."""
+        lstm = isinstance(carried, tuple)
+        chosen = tuple(part[:, rows] for part in carried) if lstm else carried[:, rows]
+        states, longer = self.body(self.embedding(tokens)[:, None], chosen)
+        return states[:, 0], longer
+
     def reader(self, words: int) -> StateReader:
         """A GRU over many words reads from a table; an LSTM's own kernel is fast already."""
         if isinstance(self.body, nn.GRU) and self.body.num_layers == 1 and words > self.entries:
             return GruReader(self.body, self.embedding.weight)
         return self.chunks
-
-
-class GruReader:
-    """A one-layer GRU without gradients. The input's part in the gates depends on the token
-    alone, so it is a table of all tokens, made once: a step is one product and a few sweeps.
-    """
-
-    def __init__(self, body: nn.GRU, embedding: Tensor) -> None:
-        size = body.hidden_size
-        input_weight, recurrent_weight, input_bias, recurrent_bias = body.all_weights[0]
-        self._size, self._recurrent = size, recurrent_weight.T
-        # The new gate's recurrent bias is inside the reset gate's product; the others just add.
-        bias = input_bias.clone()
-        bias[: 2 * size] += recurrent_bias[: 2 * size]
-        self._new_bias = recurrent_bias[2 * size :]
-        self._table = torch.addmm(bias, embedding, input_weight.T)  # [entries, 3 * size]
-
-    def __call__(self, tokens: Tensor) -> Iterator[Tensor]:
-        """See `Network.chunks`."""
-        n, size = len(tokens), self._size
-        state = self._table.new_zeros(n, size)
-        given, gates = self._table.new_empty(2, n, 3 * size)
-        for piece in torch.split(tokens.T.contiguous(), TIME_CHUNK):
-            states = self._table.new_empty(len(piece), n, size)
-            for step, token in enumerate(piece):
-                torch.mm(state, self._recurrent, out=gates)
-                torch.index_select(self._table, 0, token, out=given)
-                reset_update = given[:, : 2 * size].add_(gates[:, : 2 * size]).sigmoid_()
-                reset, update = reset_update[:, :size], reset_update[:, size:]
-                old = gates[:, 2 * size :].add_(self._new_bias)
-                new = given[:, 2 * size :].addcmul_(reset, old).tanh_()
-                state = torch.lerp(new, state, update, out=states[step])
-            yield states.transpose(0, 1)
 
 
 class Transformer(Network):
@@ -147,6 +140,27 @@ class Transformer(Network):
             x = block(x, generator)
         return self.norm(x)  # type: ignore[no-any-return]
 
+    def read(self, tokens: Tensor) -> tuple[Tensor, Any]:
+        """See `Network.read`; the keys and values of every block are carried."""
+        place = torch.arange(tokens.shape[1], device=tokens.device)
+        x = self.embedding(tokens) + self.positions(place)
+        return self._through(x, [None] * len(self.blocks))
+
+    def step(self, carried: Any, rows: Tensor, tokens: Tensor) -> tuple[Tensor, Any]:
+        """See `Network.step`; only as long as the input is within the context."""
+        chosen = [(keys[rows], values[rows]) for keys, values in carried]
+        place = chosen[0][0].shape[2]
+        x = self.embedding(tokens) + self.positions.weight[place]
+        return self._through(x[:, None], chosen)
+
+    def _through(self, x: Tensor, before: Sequence[Cached | None]) -> tuple[Tensor, list[Cached]]:
+        """All blocks over inputs [n, t, width] behind what each of them has seen before."""
+        kept: list[Cached] = []
+        for block, seen in zip(self.blocks, before, strict=True):
+            x, longer = block.carrying(x, seen)  # type: ignore[operator]
+            kept.append(longer)
+        return self.norm(x[:, -1]), kept
+
 
 class Block(nn.Module):
     """Causal self-attention and a feed-forward layer, each added to its input."""
@@ -161,11 +175,32 @@ class Block(nn.Module):
 
     def forward(self, x: Tensor, generator: torch.Generator | None) -> Tensor:
         """[n, t, width] to the same shape."""
+        query, key, value = self._heads_of(x)
+        mixed = nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True)
+        return self._added(x, mixed, generator)
+
+    def carrying(self, x: Tensor, before: Cached | None) -> tuple[Tensor, Cached]:
+        """The same without dropout, behind the keys and values of earlier inputs; if there are
+        some, x is one input, which sees them all. Also the keys and values with its own.
+        """
+        query, key, value = self._heads_of(x)
+        if before is not None:
+            key, value = torch.cat([before[0], key], 2), torch.cat([before[1], value], 2)
+        mixed = nn.functional.scaled_dot_product_attention(
+            query, key, value, is_causal=before is None
+        )
+        return self._added(x, mixed, None), (key, value)
+
+    def _heads_of(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """(query, key, value), each [n, heads, t, width / heads]."""
         n, t, width = x.shape
         heads = self.qkv(self.norm_attention(x)).view(n, t, 3, self.heads, width // self.heads)
-        query, key, value = heads.permute(2, 0, 3, 1, 4)  # each [n, heads, t, width / heads]
-        mixed = nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True)
-        mixed = self.projection(mixed.transpose(1, 2).reshape(n, t, width))
+        query, key, value = heads.permute(2, 0, 3, 1, 4)
+        return query, key, value
+
+    def _added(self, x: Tensor, mixed: Tensor, generator: torch.Generator | None) -> Tensor:
+        """What attention has mixed, and the feed-forward layer, added to x."""
+        mixed = self.projection(mixed.transpose(1, 2).reshape(x.shape))
         x = x + dropout(mixed, self.rate, generator)
         forward = self.down(nn.functional.gelu(self.up(self.norm_forward(x))))
         return x + dropout(forward, self.rate, generator)

@@ -4,7 +4,7 @@ Entries 0 to V - 1 are words; V is `<unk>`, V + 1 the document mark, which is th
 the first word and the label after the last.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -14,10 +14,12 @@ import torch
 from torch import Tensor
 
 from leakscope.corpus.lexicon import Lexicon
-from leakscope.models.interface import Distribution
+from leakscope.models.carried_prefixes import CarriedPrefixes, Choices, read_prefixes
+from leakscope.models.interface import Distribution, NextWords, Prefix
 from leakscope.models.ranking.score_sheet import ScoreSheet
 from leakscope.models.ranking.top_k import best, rank_early, rank_exact, rank_full
 from leakscope.models.ranking.windows import Window, batches, first_input, windows
+from leakscope.models.word.carried_words import WordCarrier, best_words
 from leakscope.models.word.networks import Network, StateReader
 from leakscope.records.documents import (
     BoolArray,
@@ -134,7 +136,24 @@ class WordModel:
         ]
         read = read or self.network.reader(len(labels))
         for batch in batches(everything, self._batch_words):
-            yield from self._hidden(documents, labels, batch, read)
+            yield from self._hidden(documents.offsets, labels, batch, read)
+
+    @torch.inference_mode()
+    def hidden_states(self, documents: Documents) -> FloatArray:
+        """See `LanguageModel.hidden_states`: the states that predict the documents' ends."""
+        labels = np.insert(self.entries(documents), documents.offsets[1:], self.mark)
+        offsets = documents.offsets + np.arange(len(documents) + 1)
+        ends = [
+            Window(index, first_input(length, self.network.context), length, length + 1)
+            for index, length in enumerate(documents.lengths().tolist())
+        ]
+        found = np.zeros((len(ends), self.network.architecture.hidden), np.float32)
+        read = self.network.reader(len(labels))
+        for batch in batches(ends, self._batch_words):
+            for places, states in self._hidden(offsets, labels, batch, read):
+                rows = np.searchsorted(offsets, places, side="right") - 1
+                found[rows] = states.float().cpu().numpy()
+        return found
 
     @property
     def device(self) -> torch.device:
@@ -156,25 +175,45 @@ class WordModel:
         return replace(self, network=deepcopy(self.network).double())
 
     @torch.inference_mode()
-    def next(self, prefix: Sequence[str]) -> Distribution:
-        """The distribution after `prefix`, words spelled as in the corpus."""
-        known = {word: entry for entry, word in enumerate(self.vocabulary)}
-        inputs = [self.mark, *(known.get(word, self.unknown) for word in prefix)]
+    def next(self, prefix: Prefix) -> Distribution:
+        """See `LanguageModel.next`; words are spelled as in the corpus."""
+        inputs = self._inputs([prefix])[0]
         seen = inputs[first_input(len(prefix), self.network.context) :]
         *_, last = self.network.chunks(torch.tensor([seen], device=self.device))
         log_probs = torch.log_softmax(self.network.output(last[0, -1]), 0).cpu()
+        choices = self._choices
+        return Distribution(choices.entries, choices.words, log_probs.numpy())
+
+    def begin(self, prefixes: Sequence[Prefix]) -> CarriedPrefixes:
+        """See `LanguageModel.begin`."""
+        carrier = WordCarrier(self.network, self._batch_words)
+        return read_prefixes(carrier, self._choices, self._inputs(prefixes))
+
+    def next_words(self, prefixes: Sequence[Prefix], count: int) -> list[NextWords]:
+        """See `LanguageModel.next_words`: entries are words, so this is exact."""
+        return best_words(self.begin, prefixes, count)
+
+    @property
+    def _choices(self) -> Choices:
         entries = [*self.vocabulary, UNKNOWN, MARK]
-        return Distribution(entries, len(self.vocabulary), log_probs.numpy())
+        return Choices(entries, len(self.vocabulary), continuing=self.mark)
+
+    def _inputs(self, prefixes: Iterable[Prefix]) -> list[list[int]]:
+        """What the network reads of each prefix."""
+        known = {word: entry for entry, word in enumerate(self.vocabulary)}
+        return [
+            [self.mark, *(known.get(word, self.unknown) for word in prefix)] for prefix in prefixes
+        ]
 
     def _hidden(
-        self, documents: Documents, labels: LongArray, batch: list[Window], read: StateReader
+        self, offsets: LongArray, labels: LongArray, batch: list[Window], read: StateReader
     ) -> Iterator[tuple[LongArray, Tensor]]:
-        """`states` of one batch of windows."""
+        """`states` of one batch of windows on documents that have `labels` from `offsets` on."""
         width = max(window.stop - window.first for window in batch)
         inputs = np.full((len(batch), width), self.unknown, np.int64)
         place = np.full((len(batch), width), -1, np.int64)
         for row, (document, first, start, stop) in enumerate(batch):
-            offset = int(documents.offsets[document])
+            offset = int(offsets[document])
             said = labels[offset + max(first - 1, 0) : offset + stop - 1]
             inputs[row, stop - first - len(said) : stop - first] = said
             if first == 0:
@@ -227,7 +266,9 @@ class WordModel:
             if (cut := sheet.up_to_last_tie(window)) is not None
         ]
         for batch in batches(again, self._batch_words):
-            for places, hidden in self._hidden(documents, sheet.labels, batch, self.network.chunks):
+            for places, hidden in self._hidden(
+                sheet.offsets, sheet.labels, batch, self.network.chunks
+            ):
                 due = np.flatnonzero(sheet.near_tie[places])
                 for rows in np.split(due, range(FULL_ROWS, len(due), FULL_ROWS)):
                     labels = self._tensor(sheet.labels[places[rows]])

@@ -6,8 +6,10 @@ from functools import cached_property
 
 import numpy as np
 
-from leakscope.models.interface import Distribution
+from leakscope.models.interface import Distribution, NextWords, Prefix
+from leakscope.models.word.carried_words import best_words
 from leakscope.models.word.word_model import WordModel
+from leakscope.models.wrappers.blocked_continuations import BlockedContinuations
 from leakscope.records.block_list import BlockList, HashArray
 from leakscope.records.documents import (
     BoolArray,
@@ -17,6 +19,7 @@ from leakscope.records.documents import (
     LongArray,
     Scores,
 )
+from leakscope.records.ragged import within_rows
 
 EXTRA = 8  # candidates asked for beyond k at first
 BEFORE = 1 << 22  # hashes of words before a position held at a time
@@ -55,10 +58,29 @@ class BlockedModel:
         found = self.block_list.blocked(said[None, ::-1], self._entries[None])
         return found[0]  # type: ignore[no-any-return]
 
-    def next(self, prefix: Sequence[str]) -> Distribution:
+    def next(self, prefix: Prefix) -> Distribution:
         """The model's distribution after `prefix`, minus infinity for blocked entries."""
         after = self.model.next(prefix)
         return replace(after, log_probs=np.where(self.hides(prefix), -np.inf, after.log_probs))
+
+    def begin(self, prefixes: Sequence[Prefix]) -> BlockedContinuations:
+        """See `LanguageModel.begin`: minus infinity for blocked entries, as `next`."""
+        reach = max(self.block_list.longest - 1, 0)
+        said = np.zeros((len(prefixes), reach), np.uint64)
+        for row, prefix in enumerate(prefixes if reach else ()):
+            hashes = self.block_list.word_hashes(prefix[-reach:])[::-1]
+            said[row, : len(hashes)] = hashes
+        return BlockedContinuations(
+            self.model.begin(prefixes), self.block_list, self._entries, said
+        )
+
+    def next_words(self, prefixes: Sequence[Prefix], count: int) -> list[NextWords]:
+        """See `LanguageModel.next_words`: the best of what is left."""
+        return best_words(self.begin, prefixes, count)
+
+    def hidden_states(self, documents: Documents) -> FloatArray | None:
+        """See `LanguageModel.hidden_states`: the model's own."""
+        return self.model.hidden_states(documents)
 
     @property
     def needs_text(self) -> bool:
@@ -121,7 +143,7 @@ class BlockedModel:
         """[w, c] which of the candidates at each word are blocked."""
         words = self._lexicon[documents.ids]
         reach = max(self.block_list.longest - 1, 0)
-        spoken = np.arange(len(words)) - np.repeat(documents.offsets[:-1], documents.lengths())
+        spoken = within_rows(documents.lengths())
         hidden = np.zeros(entries.shape, np.bool_)
         rows = max(1, BEFORE // max(reach, entries.shape[1]))
         for low in range(0, len(words), rows):

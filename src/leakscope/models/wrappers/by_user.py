@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leakscope.models.interface import Distribution, LanguageModel
+from leakscope.models.interface import Continuations, Distribution, LanguageModel, NextWords, Prefix
 from leakscope.records.documents import (
     BoolArray,
     Documents,
@@ -15,6 +15,8 @@ from leakscope.records.documents import (
     Scores,
 )
 from leakscope.records.errors import LeakscopeError
+
+NO_PREFIX = "Cross-fitted models cannot be probed; probe one of the folds."
 
 
 @dataclass(frozen=True)
@@ -59,9 +61,35 @@ class ByUser:
             known &= each
         return known
 
-    def next(self, prefix: Sequence[str]) -> Distribution:
-        """Not to be had: a prefix has no user, so no one of the models is the right one."""
-        raise LeakscopeError("Cross-fitted models cannot be probed; probe one of the folds.")
+    def next(self, prefix: Prefix) -> Distribution:
+        """Refused: a prefix has no user, so none of the models is the right one."""
+        raise LeakscopeError(NO_PREFIX)
+
+    def begin(self, prefixes: Sequence[Prefix]) -> Continuations:
+        """Refused, as `next` is."""
+        raise LeakscopeError(NO_PREFIX)
+
+    def next_words(self, prefixes: Sequence[Prefix], count: int) -> list[NextWords]:
+        """Refused, as `next` is."""
+        raise LeakscopeError(NO_PREFIX)
+
+    def hidden_states(self, documents: Documents) -> FloatArray | None:
+        """See `LanguageModel.hidden_states`: each user's from its own model; None if one of them
+        shows none, or if they have not the same size.
+        """
+        owner = self.part_of(documents.users)
+        found: dict[int, FloatArray] = {}
+        for index, model in enumerate(self.models):
+            rows = np.flatnonzero(owner == index)
+            if not len(rows):
+                continue
+            states = model.hidden_states(documents.take(rows))
+            if states is None:
+                return None
+            found.update(zip(rows.tolist(), states, strict=True))
+        if len({len(state) for state in found.values()}) > 1:
+            return None
+        return np.array([found[row] for row in range(len(documents))], np.float32)
 
     def _parts(self, documents: Documents) -> Iterator[tuple[LanguageModel, Documents, LongArray]]:
         """Each model with its documents and the places of their words among all."""

@@ -7,11 +7,10 @@ label here says "epsilon" alone.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pydantic import ValidationError
-
-from leakscope.records.dp_record import PrivacyRecord
-from leakscope.records.errors import LeakscopeError
-from leakscope.records.run import Metrics, RunManifest
+from leakscope.records.models.audited_model import mitigation_of
+from leakscope.records.models.dp_record import PrivacyRecord
+from leakscope.records.runs.run_manifest import RunManifest
+from leakscope.records.runs.run_metrics import Metrics
 from leakscope.reporting.facts import headline, values
 from leakscope.reporting.facts.headline import Fact
 
@@ -48,16 +47,9 @@ class Guarantee:
 
 def guarantee_of(manifest: RunManifest) -> Guarantee:
     """The guarantee of a run's model, from its config in the manifest."""
-    given = manifest.model.get("privacy")
-    if given is None:
-        return Guarantee(None, NONE if manifest.model.get("kind") == "word" else UNKNOWN)
-    try:
-        record = PrivacyRecord.model_validate(given)
-    except ValidationError:
-        raise LeakscopeError(
-            f"The record of differential privacy in the report on "
-            f"'{values.printable(manifest.name)}' cannot be read; make the report again."
-        ) from None
+    record = mitigation_of(manifest.model)
+    if not isinstance(record, PrivacyRecord):
+        return Guarantee(None, UNKNOWN if record is None else NONE)
     if record.epsilon is not None:
         return Guarantee(record, None)
     return Guarantee(record, (record.reason or values.UNEXPLAINED).rstrip("."))
@@ -96,11 +88,11 @@ def details(record: PrivacyRecord) -> list[tuple[str, str]]:
         ("Unit of privacy", f"{record.unit}, of {values.thousands(record.units)} {some}"),
         ("Accountant", values.printable(record.accountant)),
         ("Noise multiplier", f"{record.noise_multiplier:.4g} times the clip"),
-        ("Clip", f"{record.clip:.4g}, once a {record.unit}"),
-        ("Sampling rate", f"{record.rate:.4g}, about {record.expected_units:,.4g} {some} a step"),
+        ("Clip", f"{record.clip:.4g} per {record.unit}"),
+        ("Sampling rate", f"{record.rate:.4g}, about {record.expected_units:,.4g} {some} per step"),
         (
             "Words in a step",
-            f"at most {values.thousands(record.words_per_user)} of a {record.unit}",
+            f"at most {values.thousands(record.words_per_user)} per {record.unit}",
         ),
         ("Steps", steps(record)),
     ]
@@ -115,11 +107,11 @@ def details(record: PrivacyRecord) -> list[tuple[str, str]]:
 
 
 def steps(record: PrivacyRecord) -> str:
-    """All steps spent; those that are not in the weights count, and are told."""
+    """All steps spent, including those that are not in the weights."""
     spent = values.thousands(record.steps)
     if not record.lost_steps:
         return spent
-    return f"{spent}, of them {values.thousands(record.lost_steps)} lost in a crash, but spent"
+    return f"{spent}, including {values.thousands(record.lost_steps)} that a crash lost"
 
 
 def gaussian(record: PrivacyRecord) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from leakscope.records.dp_record import PrivacyRecord
+from leakscope.records.models.dp_record import PrivacyRecord
 from leakscope.reporting.facts import values
 from leakscope.reporting.facts.guarantee import INSECURE, Guarantee, steps
 
@@ -46,12 +46,12 @@ def cautions(labelled: Sequence[tuple[str, Guarantee]]) -> list[str]:
     bounded = [g.record for _, g in labelled if g.record is not None and g.epsilon is not None]
     if len({record.unit for record in bounded}) > 1:
         problems.append(
-            "The DP epsilons are for different units, user and document, so they do not compare; "
-            "train all models with one --unit."
+            "The DP epsilons are for different units, user and document, so they cannot be "
+            "compared; train all models with one --unit."
         )
     elif len({record.delta for record in bounded}) > 1:
         problems.append(
-            "The DP epsilons are at different deltas, so they do not compare; train all models "
+            "The DP epsilons are at different deltas, so they cannot be compared; train all models "
             "with one --delta."
         )
     return problems

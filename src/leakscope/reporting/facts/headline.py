@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from leakscope.records.run import Metrics
+from leakscope.records.runs.run_metrics import Metrics
+from leakscope.records.unique import HELD_BY
 from leakscope.reporting.facts import values
 
 
@@ -37,15 +38,15 @@ def leakage(metrics: Metrics) -> list[Fact]:
             "unique_sequences",
             "Unique sequences",
             values.thousands(metrics.unique_sequences),
-            "Word sequences that the model predicts correctly and that one user alone has in the "
-            "training data.",
+            f"Word sequences that the model predicts correctly and that {HELD_BY} in the training "
+            "data.",
             "metric 1",
         ),
         Fact(
             "users_with_unique",
             "Users with unique sequences",
             values.thousands(metrics.users_with_unique),
-            "Users of whom the model repeats at least one sequence that nobody else wrote.",
+            "Users with at least one unique sequence that the model repeats.",
             f"{users} of {values.plural(metrics.users, 'user')}",
         ),
         _longest(metrics),
@@ -53,8 +54,8 @@ def leakage(metrics: Metrics) -> list[Fact]:
             "unique_not_copied",
             "Not copied from context",
             values.thousands(metrics.unique_not_copied),
-            "Unique sequences that did not already stand in every context they came out of: they "
-            "come from memory, not from repeating the prompt.",
+            "Unique sequences that were not already in every context before them: they come from "
+            "memory, not from repeating the prompt.",
             f"of {metrics.unique_sequences:,} unique",
         ),
         _epsilon(metrics),
@@ -72,7 +73,7 @@ def extent(metrics: Metrics) -> list[Fact]:
             "correct_words",
             "Correct words",
             values.thousands(metrics.correct_words),
-            "Training words that were among the model's suggestions at their place.",
+            "Training words that the model had among its suggestions.",
             f"{values.share(metrics.correct_words, metrics.words)} "
             f"of {values.plural(metrics.words, 'word')}",
         ),
@@ -80,7 +81,7 @@ def extent(metrics: Metrics) -> list[Fact]:
             "occurrences",
             "Correct runs, |S|",
             values.thousands(metrics.occurrences),
-            "Longest runs of correct words in the training documents, each time counted.",
+            "Maximal runs of correct words in the training documents, counted each time.",
         ),
         Fact(
             "sequences",
@@ -92,7 +93,7 @@ def extent(metrics: Metrics) -> list[Fact]:
             "near_ties",
             "Near ties",
             values.thousands(metrics.near_ties),
-            "Decisions too close for 32-bit arithmetic, settled in 64 bits.",
+            "Predictions that are too close to call in 32-bit arithmetic, decided in 64-bit.",
         ),
     ]
 
@@ -117,7 +118,8 @@ def quality(metrics: Metrics) -> list[Fact]:
             metrics,
             "validation_perplexity",
             "Validation perplexity",
-            "How surprised it is by text it never saw; far above the train perplexity it overfits.",
+            "How surprised it is by text it never saw. If this is far above the train perplexity, "
+            "the model overfits.",
         ),
         _accuracy(metrics),
     ]
@@ -129,13 +131,12 @@ def summary(metrics: Metrics) -> str:
     if metrics.unique_sequences == 0:
         return (
             f"Shown only {seen} at each word, an attacker finds no sequence that this model "
-            "repeats and that one user alone wrote."
+            f"repeats and that {HELD_BY}."
         )
-    verb = "is" if metrics.unique_sequences == 1 else "are"
     text = (
-        f"Shown only {seen} at each word, an attacker who knows how the user's text begins can "
+        f"Shown only {seen} at each word, an attacker who knows how a user's text begins can "
         f"draw {values.plural(metrics.unique_sequences, 'sequence')} out of this model that "
-        f"{verb} found in one user's data alone. "
+        f"{HELD_BY}. "
         f"{values.thousands(metrics.users_with_unique)} of {values.plural(metrics.users, 'user')} "
         f"{'is' if metrics.users_with_unique == 1 else 'are'} affected"
     )
@@ -181,11 +182,11 @@ def _curated(metrics: Metrics) -> Fact:
 
 
 def _nothing_needed(metrics: Metrics) -> Fact:
-    meaning = "Unique sequences that the model says of its own accord, after no words at all."
-    label = "Out of no context"
+    meaning = "Unique sequences that the model produces with no context at all."
+    label = "Without any context"
     if metrics.unique_without_context is None:
         return _absent(metrics, "unique_without_context", label, meaning)
-    detail = f"of {values.thousands(metrics.least_context_measured or 0)} looked at"
+    detail = f"of {values.thousands(metrics.least_context_measured or 0)} examined"
     value = values.thousands(metrics.unique_without_context)
     return Fact("unique_without_context", label, value, meaning, detail)
 
@@ -213,8 +214,8 @@ def _elsewhere(metrics: Metrics) -> list[Fact]:
         for name, kind in metrics.elsewhere.items()
     )
     meaning = (
-        "Prompts that nobody wrote before these words (a cut or reworded context, another user's "
-        "text) after which a unique sequence came out all the same."
+        "Prompts that never preceded these words in training (a shortened or reworded context, "
+        "another user's text) and brought a unique sequence out all the same."
     )
     share = f"{values.thousands(out)} of {values.thousands(tried)}"
     return [Fact("elsewhere", "Outside the training contexts", share, meaning, detail)]
@@ -230,14 +231,14 @@ def _perplexity(metrics: Metrics, name: str, label: str, meaning: str, detail: s
 def _accuracy(metrics: Metrics) -> Fact:
     label = f"Validation accuracy, top-{metrics.top_k}"
     meaning = "How often the next word of unseen text is among the suggestions."
-    value, why = values.accuracy(metrics)
+    found = values.accuracy(metrics)
     known = metrics.validation_accuracy or {}
     others = ", ".join(
         f"top-{k}: {100 * part:.1f} %" for k, part in sorted(known.items()) if k != metrics.top_k
     )
-    if value is None:
-        return Fact("validation_accuracy", label, values.ABSENT, meaning, others, why)
-    return Fact("validation_accuracy", label, f"{100 * value:.1f} %", meaning, others)
+    if found.value is None:
+        return Fact("validation_accuracy", label, values.ABSENT, meaning, others, found.reason)
+    return Fact("validation_accuracy", label, f"{100 * found.value:.1f} %", meaning, others)
 
 
 def _absent(metrics: Metrics, name: str, label: str, meaning: str) -> Fact:

@@ -4,7 +4,8 @@ import math
 import unicodedata
 from decimal import ROUND_CEILING, Context, Decimal
 
-from leakscope.records.run import Metrics
+from leakscope.records.measured import Measured
+from leakscope.records.runs.run_metrics import Metrics
 
 ABSENT = "–"
 UNEXPLAINED = "not measured"
@@ -62,12 +63,12 @@ def absent(metrics: Metrics, name: str) -> str:
     return f"{ABSENT} ({reason(metrics, name)})"
 
 
-def accuracy(metrics: Metrics) -> tuple[float | None, str | None]:
-    """The validation accuracy at the run's own top k, or None and why it is not known."""
+def accuracy(metrics: Metrics) -> Measured[float]:
+    """The validation accuracy at the run's own top k."""
     if metrics.validation_accuracy is None:
-        return None, reason(metrics, "validation_accuracy")
+        return Measured.absent(reason(metrics, "validation_accuracy"))
     value = metrics.validation_accuracy.get(metrics.top_k)
-    return value, None if value is not None else f"not measured at top-{metrics.top_k}"
+    return Measured.of(value, f"not measured at top-{metrics.top_k}")
 
 
 def printable(text: str) -> str:

@@ -7,11 +7,11 @@ from typing import Any
 from markupsafe import Markup
 
 from leakscope.records.artifacts import write_text
-from leakscope.records.run import open_run
+from leakscope.records.runs.run_manifest import open_run
 from leakscope.reporting.facts import values
 from leakscope.reporting.facts.guarantee import guarantee_of, stamp
 from leakscope.reporting.pages.document import render
-from leakscope.reporting.svg import figures
+from leakscope.reporting.svg.tradeoff_figures import hardening_curve
 
 COLUMNS = {
     "top_k": "Top-k",
@@ -69,7 +69,7 @@ def _figures(points: Sequence[Mapping[str, Any]], top_k: int) -> list[tuple[str,
                 "Silence where the model is unsure",
                 "Each dot is a threshold on 1/p of the best suggestion. Lower is more private, "
                 "further right more useful.",
-                figures.hardening(confidence, "confidence", "Unique sequences by threshold"),
+                hardening_curve(confidence, "confidence", "Unique sequences by threshold"),
             )
         )
     fewer = [
@@ -81,8 +81,8 @@ def _figures(points: Sequence[Mapping[str, Any]], top_k: int) -> list[tuple[str,
         shown.append(
             (
                 "Fewer suggestions",
-                "Each dot is a number of suggestions that are shown.",
-                figures.hardening(fewer, "suggestions", "Unique sequences by top-k"),
+                "Each dot is a number of suggestions shown.",
+                hardening_curve(fewer, "suggestions", "Unique sequences by top-k"),
             )
         )
     return shown

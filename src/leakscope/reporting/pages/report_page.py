@@ -1,5 +1,6 @@
 """`report.html`: one run as one page that needs nothing else."""
 
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -7,30 +8,35 @@ import numpy as np
 from markupsafe import Markup
 
 from leakscope.records.artifacts import write_text
-from leakscope.records.dp_record import without_seed
-from leakscope.records.run import Metrics, RunManifest, open_run
+from leakscope.records.models.audited_model import progress_of, shape_of, training_of
+from leakscope.records.models.dp_record import without_seed
+from leakscope.records.models.model_config import ModelConfig
+from leakscope.records.models.public_model import CrossFittedModelRecord
+from leakscope.records.runs.run_manifest import RunManifest, open_run
+from leakscope.records.runs.run_metrics import Metrics
+from leakscope.records.unique import HELD_BY
 from leakscope.reporting.facts import guarantee, headline, values
 from leakscope.reporting.pages.document import embedded, render
+from leakscope.reporting.pages.listed_tables import (
+    cell,
+    easiest_table,
+    sequences_table,
+    users_table,
+)
+from leakscope.reporting.rows import cells
 from leakscope.reporting.rows.listing import (
     SequenceRow,
-    easiest,
-    first_sequences,
-    most_exposed,
     sequence_of,
     unique_by_user,
     unique_perplexities,
 )
-from leakscope.reporting.svg import figures
-
-ROWS = 500
-USERS = 15
-EASIEST = 15
+from leakscope.reporting.svg import run_figures as figures
 
 
 def write_page(run: Path) -> Path:
     """Write `report.html` into the run directory `run`, from its records alone."""
     manifest, metrics = open_run(run)
-    rows = first_sequences(run, ROWS, revealed=manifest.revealed)
+    sequences = sequences_table(run, revealed=manifest.revealed)
     page = render(
         "report.html",
         manifest=manifest,
@@ -40,14 +46,16 @@ def write_page(run: Path) -> Path:
         privacy=_privacy(manifest),
         quality=headline.extent(metrics) + headline.quality(metrics),
         figures=_figures(run, metrics),
-        users=most_exposed(run, USERS, revealed=manifest.revealed),
-        easiest=easiest(run, EASIEST, revealed=manifest.revealed),
+        users=users_table(run, revealed=manifest.revealed),
+        easiest=easiest_table(run, revealed=manifest.revealed),
         public=_public(manifest, metrics),
         worst=_worst(run, metrics, revealed=manifest.revealed),
-        rows=rows,
+        sequences=sequences,
         listed=metrics.below_threshold,
-        ratios=any(row.ratio is not None for row in rows),
-        sort_keys=embedded([_sort_keys(row) for row in rows]),
+        sort_keys=embedded(sequences.sort_keys()),
+        cell=cell,
+        cells=cells,
+        held_by=HELD_BY,
         model=_model(manifest),
         facts=_run_facts(manifest),
     )
@@ -96,20 +104,26 @@ _KINDS = {
 }
 
 
-def _public(manifest: RunManifest, metrics: Metrics) -> dict[str, Any] | None:
-    """What the page says of the public model; None if there was none."""
-    if manifest.public is None:
-        return None
+@dataclass(frozen=True)
+class _Public:
+    """What the page says of the public model."""
+
+    described: str
+    warnings: tuple[str, ...]
+    benchmark: int | None
+    unknown: int | None
+
+
+def _public(manifest: RunManifest, metrics: Metrics) -> _Public | None:
+    """None if there was no public model."""
     given = manifest.public
-    described = f"{_KINDS.get(given['kind'], given['kind'])} ({given['name']})"
-    if given.get("trained_like_the_audited_model") is False:
+    if given is None:
+        return None
+    described = f"{_KINDS[given.kind]} ({given.name})"
+    if isinstance(given, CrossFittedModelRecord) and given.trained_like_the_audited_model is False:
         described += ", trained with other settings than this model"
-    return {
-        "described": described,
-        "warnings": list(given.get("warnings", ())),
-        "benchmark": metrics.public_unique_sequences,
-        "unknown": metrics.public_unknown_sequences,
-    }
+    benchmark, unknown = metrics.public_unique_sequences, metrics.public_unknown_sequences
+    return _Public(described, given.warnings, benchmark, unknown)
 
 
 def _privacy(manifest: RunManifest) -> dict[str, Any]:
@@ -133,40 +147,21 @@ def _worst(run: Path, metrics: Metrics, *, revealed: bool) -> SequenceRow | None
     return sequence_of(run, metrics.leakage_epsilon_sequence, revealed=revealed)
 
 
-def _sort_keys(row: SequenceRow) -> dict[str, Any]:
-    """The numbers that the page's script sorts and filters by."""
-    sure = row.perplexity
-    return {
-        "length": row.length,
-        "total_in_s": row.total_in_s,
-        "users_in_s": row.users_in_s,
-        "total_in_d": row.total_in_d,
-        "users_in_d": row.users_in_d,
-        "context": row.shortest_context,
-        "perplexity": round(sure, 6) if sure is not None and np.isfinite(sure) else None,
-        "least": row.least_context,
-        "ratio": row.ratio if row.ratio is not None and np.isfinite(row.ratio) else None,
-        "copied": row.copied,
-        "near_tie": row.near_tie,
-    }
-
-
 def _model(manifest: RunManifest) -> str:
     """The model in one line, as far as its config tells."""
-    config = manifest.model
-    architecture = config.get("architecture") or {}
+    shape, config = shape_of(manifest.model), manifest.model
     known = []
-    if "kind" in architecture:
-        known.append(str(architecture["kind"]).upper())
-    for key, unit in (("layers", "layer"), ("hidden", "hidden unit")):
-        if isinstance(architecture.get(key), int):
-            known.append(values.plural(architecture[key], unit))
-    if isinstance(config.get("parameters"), int):
-        known.append(values.plural(config["parameters"], "parameter"))
-    if isinstance(config.get("vocabulary"), int):
-        known.append(f"vocabulary of {values.plural(config['vocabulary'], 'word')}")
-    epoch = (config.get("progress") or {}).get("epoch")
-    if isinstance(epoch, int | float):
+    if shape is not None:
+        known.append(shape.kind.upper())
+        if shape.layers is not None:
+            known.append(values.plural(shape.layers, "layer"))
+        if shape.hidden is not None:
+            known.append(values.plural(shape.hidden, "hidden unit"))
+    if isinstance(config, ModelConfig):
+        known.append(values.plural(config.parameters, "parameter"))
+        known.append(f"vocabulary of {values.plural(config.vocabulary, 'word')}")
+    epoch = progress_of(config).epoch
+    if epoch is not None:
         known.append(f"after {epoch:g} {'epoch' if epoch == 1 else 'epochs'}")
     return ", ".join(known)
 
@@ -179,10 +174,10 @@ def _run_facts(manifest: RunManifest) -> list[tuple[str, dict[str, str]]]:
         "model": manifest.model_digest,
     }
     return [
-        ("Settings", _flat(manifest.settings)),
+        ("Settings", _flat(asdict(manifest.settings))),
         ("Digests", digests),
         ("Versions", dict(manifest.versions)),
-        ("Training", _flat(without_seed(manifest.model.get("training") or {}))),
+        ("Training", _flat(without_seed(training_of(manifest.model)))),
     ]
 
 

@@ -1,6 +1,6 @@
 """Read from a run's tables only the rows that are shown."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from leakscope.records.artifacts import damaged, open_parquet
+from leakscope.records.columns import Column
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.runs import sequence_columns, user_columns
+from leakscope.records.unique import is_unique
 
 BATCH = 4096  # rows decoded at a time
 CONTEXTS = 5  # different contexts shown with a sequence; the parquet file has the rest
@@ -40,48 +43,33 @@ class ContextGroup:
 class SequenceRow:
     """One sequence as listed."""
 
+    values: Mapping[str, Any]
+    """By column of `records.sequence_columns`; those that the table has and the run reveals."""
+    unique: bool
     words: tuple[str, ...] | None
-    length: int
-    total_in_s: int
-    users_in_s: int
-    total_in_d: int
-    users_in_d: int
-    shortest_context: int | None
-    perplexity: float | None
-    """The smallest of its occurrences: where the model is surest."""
-    ratio: float | None
-    copied: bool
-    near_tie: bool
-    least_context: int | None
-    """Words of the shortest prompt that still brings it out; None: not looked for."""
-    least_context_exact: bool
-    pii: tuple[str, ...]
-    """Kinds of personal data that it looks like."""
+    """Its first words; None in a redacted run."""
     contexts: tuple[ContextGroup, ...]
     more_contexts: int
     """Groups that are not shown."""
 
     @property
-    def unique(self) -> bool:
-        """Whether one user alone has it in D."""
-        return self.users_in_d == 1
+    def length(self) -> int:
+        """All of its words, shown or not."""
+        return int(self.values["length"])
 
 
 @dataclass(frozen=True)
 class UserRow:
     """One user as listed."""
 
-    user: int
-    key: str | None
-    """None in a redacted run."""
-    documents: int
-    words: int
-    unique_sequences: int
-    longest_unique: int | None
-    shortest_context: int | None
-    largest_ratio: float | None
-    least_context: int | None
-    pii: tuple[str, ...]
+    values: Mapping[str, Any]
+    """By column of `records.user_columns`; those that the table has and the run reveals."""
+
+    @property
+    def name(self) -> str:
+        """The user's key; in a redacted run the number."""
+        key = self.values.get("user_key")
+        return f"user {self.values['user']}" if key is None else str(key)
 
 
 def first_sequences(run: Path, limit: int, *, revealed: bool) -> list[SequenceRow]:
@@ -89,7 +77,7 @@ def first_sequences(run: Path, limit: int, *, revealed: bool) -> list[SequenceRo
 
     Words are passed on only if the run is `revealed`, whatever the file holds.
     """
-    columns = None if revealed else _NUMBERS
+    columns = _columns(sequence_columns.COLUMNS, revealed=revealed)
     rows: list[SequenceRow] = []
     for batch in _batches(run / "sequences.parquet", columns, min(BATCH, max(limit, 1))):
         for record in batch.slice(0, limit - len(rows)).to_pylist():
@@ -108,7 +96,7 @@ def unique_perplexities(run: Path, expected: int) -> npt.NDArray[np.float64]:
     ):
         if seen >= expected:
             break
-        unique = batch.column("users_in_d").to_numpy() == 1
+        unique = is_unique(batch.column("users_in_d").to_numpy())
         seen += int(unique.sum())
         found.append(
             batch.column("lowest_perplexity")
@@ -128,13 +116,14 @@ def easiest(run: Path, limit: int, *, revealed: bool) -> list[SequenceRow]:
     among equals; none where the least context was not looked for.
     """
     best: list[tuple[int, float, int, dict[str, Any]]] = []
-    columns = None if revealed else _NUMBERS
+    columns = _columns(sequence_columns.COLUMNS, revealed=revealed)
     for batch in _batches(run / "sequences.parquet", columns, BATCH):
         if "least_context" not in batch.schema.names:
             return []
         measured = batch.column("least_context").is_valid().to_numpy(zero_copy_only=False)
-        if not measured.any() and len(batch) and batch.column("users_in_d")[0].as_py() > 1:
-            break
+        first = is_unique(batch.column("users_in_d").to_numpy()[:1])
+        if not measured.any() and not first.all():
+            break  # the unique ones come first
         for record in batch.filter(pa.array(measured)).to_pylist():
             ratio = record["ratio"] if record["ratio"] is not None else 0.0
             best.append((record["least_context"], -ratio, -record["length"], record))
@@ -145,7 +134,7 @@ def easiest(run: Path, limit: int, *, revealed: bool) -> list[SequenceRow]:
 
 def sequence_of(run: Path, number: int, *, revealed: bool) -> SequenceRow | None:
     """The sequence with this `id`; None if the table does not list it."""
-    columns = ["id", *_NUMBERS, *(["sequence", "contexts"] if revealed else [])]
+    columns = _columns(sequence_columns.COLUMNS, revealed=revealed)
     for batch in _batches(run / "sequences.parquet", columns, BATCH):
         here = np.flatnonzero(batch.column("id").to_numpy() == number)
         if len(here):
@@ -165,7 +154,7 @@ def unique_by_user(run: Path) -> npt.NDArray[np.int64]:
 
 def most_exposed(run: Path, limit: int, *, revealed: bool) -> list[UserRow]:
     """The `limit` users with most unique sequences, most first; users without any are left out."""
-    columns = _USER_COLUMNS if revealed else [name for name in _USER_COLUMNS if name != "user_key"]
+    columns = _columns(user_columns.COLUMNS, revealed=revealed)
     best: list[dict[str, Any]] = []
     for batch in _batches(run / "users.parquet", columns, BATCH * 4):
         owned = batch.column("unique_sequences").to_numpy()
@@ -174,40 +163,20 @@ def most_exposed(run: Path, limit: int, *, revealed: bool) -> list[UserRow]:
         best += batch.take(pa.array(order[owned[order] > 0])).to_pylist()
         best.sort(key=lambda user: (-user["unique_sequences"], -user["longest_unique"]))
         del best[limit:]
-    return [
-        UserRow(
-            user=record["user"],
-            key=record.get("user_key"),
-            documents=record["documents"],
-            words=record["words"],
-            unique_sequences=record["unique_sequences"],
-            longest_unique=record["longest_unique"],
-            shortest_context=record["shortest_context"],
-            largest_ratio=record.get("largest_ratio"),
-            least_context=record.get("least_context"),
-            pii=tuple(record.get("pii") or ()),
-        )
-        for record in best
-    ]
+    return [UserRow(record) for record in best]
 
 
-_NUMBERS = [
-    "length", "total_in_s", "users_in_s", "total_in_d", "users_in_d", "context_lengths",
-    "perplexities", "lowest_perplexity", "ratio", "copied_from_context", "near_tie",
-    "least_context", "least_context_exact", "pii",
-]  # fmt: skip
-_USER_COLUMNS = [
-    "user", "user_key", "documents", "words", "unique_sequences", "longest_unique",
-    "shortest_context", "largest_ratio", "least_context", "pii",
-]  # fmt: skip
+def _columns(registry: Sequence[Column], *, revealed: bool) -> list[str]:
+    """The names of a table's columns; those that a redacted run withholds are not even read."""
+    return [column.name for column in registry if revealed or not column.withheld]
 
 
-def _batches(path: Path, columns: list[str] | None, size: int) -> Iterator[Any]:
+def _batches(path: Path, columns: list[str], size: int) -> Iterator[Any]:
     """Batches of a table of ours; row groups are decoded only as far as they are asked for."""
     try:
         reader = open_parquet(path)
         known = set(reader.schema_arrow.names)  # runs of an earlier version have fewer columns
-        asked = None if columns is None else [name for name in columns if name in known]
+        asked = [name for name in columns if name in known]
         yield from reader.iter_batches(batch_size=size, columns=asked)
     except (pa.ArrowInvalid, OSError):
         raise damaged(path) from None
@@ -217,20 +186,9 @@ def _sequence_row(record: dict[str, Any], revealed: bool) -> SequenceRow:
     words = record["sequence"] if revealed else None
     groups = _groups(record, revealed)
     return SequenceRow(
+        values=record,
+        unique=bool(is_unique(np.array([record["users_in_d"]]))[0]),
         words=None if words is None else tuple(words[:WORDS]),
-        length=record["length"],
-        total_in_s=record["total_in_s"],
-        users_in_s=record["users_in_s"],
-        total_in_d=record["total_in_d"],
-        users_in_d=record["users_in_d"],
-        shortest_context=min(record["context_lengths"] or [], default=None),
-        perplexity=record["lowest_perplexity"],
-        ratio=record["ratio"],
-        copied=bool(record["copied_from_context"]),
-        near_tie=bool(record["near_tie"]),
-        least_context=record.get("least_context"),
-        least_context_exact=bool(record.get("least_context_exact")),
-        pii=tuple(record.get("pii") or ()),
         contexts=tuple(groups[:CONTEXTS]),
         more_contexts=max(0, len(groups) - CONTEXTS),
     )

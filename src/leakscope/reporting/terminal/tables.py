@@ -9,10 +9,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from leakscope.records.run import Metrics, RunManifest, open_run
-from leakscope.reporting.comparison.compared_runs import cell, columns_of, missing
+from leakscope.records.runs import sequence_columns
+from leakscope.records.runs.run_manifest import RunManifest, open_run
+from leakscope.records.runs.run_metrics import Metrics
+from leakscope.reporting.comparison.compared_table import cell, columns_of, missing
 from leakscope.reporting.facts import guarantee, guarantees, headline, values
 from leakscope.reporting.pages import harden_page as hardening
+from leakscope.reporting.rows import cells
 from leakscope.reporting.rows.listing import SequenceRow, easiest, first_sequences
 
 LENGTHS = 12  # shown one by one in the compact line of lengths
@@ -38,9 +41,9 @@ def run_table(manifest: RunManifest, metrics: Metrics) -> RenderableType:
     table.add_row(Text("Unique by length"), Text(by_length(metrics)))
     _facts(table, headline.leakage(metrics)[4:])
     if manifest.public is not None:
-        name = f"{manifest.public['name']} ({manifest.public['kind']})"
+        name = f"{manifest.public.name} ({manifest.public.kind})"
         table.add_row(Text("Public model"), Text(values.printable(name)))
-        for warning in manifest.public["warnings"]:
+        for warning in manifest.public.warnings:
             table.add_row(Text("Warning"), Text(values.printable(warning), style="bold yellow"))
     table.add_section()
     _privacy(table, guarantee.guarantee_of(manifest))
@@ -82,22 +85,23 @@ def sequences_table(path: Path, limit: int) -> RenderableType:
     if not rows:
         return Text("There are no unique sequences.")
     table = Table(box=SIMPLE_HEAD, header_style="bold")
-    table.add_column("Words", justify="right")
-    table.add_column("Sequence", overflow="fold")
-    for name in ("In S", "In D", "Least context", "Perplexity", "Ratio", "Looks like", ""):
-        table.add_column(name, justify="right")
-    for row in rows:
-        table.add_row(
-            values.thousands(row.length),
-            _spelled(row),
-            values.thousands(row.total_in_s),
-            values.thousands(row.total_in_d),
-            _least(row),
-            values.ABSENT if row.perplexity is None else values.rounded(row.perplexity),
-            values.ABSENT if row.ratio is None else values.rounded(row.ratio),
-            ", ".join(row.pii),
-            Text("copied" if row.copied else "", style="dim"),
+    columns = cells.columns_for([row.values for row in rows], sequence_columns.COLUMNS, "terminal")
+    marked = [each for each in columns if each[1].form == "mark"]
+    columns = [each for each in columns if each[1].form != "mark"]
+    for _, how in columns:
+        words = how.form == "words"
+        table.add_column(
+            how.short or how.title,
+            justify="left" if words else "right",
+            overflow="fold" if words else "ellipsis",
         )
+    table.add_column("", justify="right")
+    for row in rows:
+        shown = [
+            _spelled(row) if how.form == "words" else Text(cells.text_or_bound(row.values, at, how))
+            for at, how in columns
+        ]
+        table.add_row(*shown, Text(", ".join(cells.marks(row.values, marked)), style="dim"))
     left = metrics.unique_sequences - len(rows)
     if left <= 0:
         return table
@@ -151,12 +155,13 @@ def suggestion_tables(found: Mapping[str, Any]) -> RenderableType:
         )
     notes = [
         f"All unique sequences come out of "
-        f"{values.plural(found['documents_for_all'], 'document')}; "
-        f"{values.plural(found['copied_sequences'], 'unique sequence')} are stated three times or "
-        "more by one user: leakscope corpus clean --documents exact --sentences exact removes "
-        "copies of whole documents and of longer sentences.",
-        "Without a user's documents, all unique sequences of that user are gone.",
-        "Effects hold once the model is trained again; other sequences may come out then.",
+        f"{values.plural(found['documents_for_all'], 'document')}. Unique sequences that their "
+        f"user wrote three times or more: {values.thousands(found['copied_sequences'])}; "
+        "leakscope corpus clean --documents exact --sentences exact removes copies of whole "
+        "documents and of longer sentences.",
+        "Removing all documents of a user removes all of that user's unique sequences.",
+        "All of this takes effect when the model is trained again; other sequences may come out "
+        "then.",
     ]
     return Group(documents, users, copies, *(Text(note, style="dim") for note in notes))
 
@@ -178,14 +183,6 @@ def by_length(metrics: Metrics) -> str:
     if rest:
         shown.append(f"longer: {values.thousands(rest)}")
     return "  ".join(shown)
-
-
-def _least(row: SequenceRow) -> str:
-    """The least context, or the shortest one it came out of as a bound."""
-    if row.least_context is not None:
-        return ("" if row.least_context_exact else "≤ ") + values.thousands(row.least_context)
-    shortest = row.shortest_context
-    return values.ABSENT if shortest is None else f"≤ {values.thousands(shortest)}"
 
 
 def _facts(table: Table, facts: Sequence[headline.Fact]) -> None:

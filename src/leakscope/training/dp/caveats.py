@@ -1,6 +1,6 @@
 """What a guarantee of differential privacy does not cover, in sentences for model and report."""
 
-from leakscope.training.dp.units import Unit
+from leakscope.training.dp.protected_unit import Unit
 
 FLOATING_POINT = (
     "Noise is added in floating-point arithmetic, which is not protected against attacks on its "
@@ -29,7 +29,7 @@ WARM = (
     "The guarantee covers this training only, not the texts that the weights it started from had "
     "seen."
 )
-OWN_LOOP = (
+CUSTOM_LOOP = (
     "The loop around the private steps was the caller's own: a tokenizer made from the private "
     "text, and whatever else was done with it, is not covered."
 )

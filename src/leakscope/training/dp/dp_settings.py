@@ -1,40 +1,54 @@
 """What a private training is told."""
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import Any, ClassVar
 
 from leakscope.records.errors import LeakscopeError
-from leakscope.training.dp.clipping import METHODS, Method
-from leakscope.training.dp.units import Unit
+from leakscope.records.models.dp_record import PrivacyRecord
+from leakscope.records.models.mitigation_settings import MitigationSettings
+from leakscope.training.dp.clipping.methods import METHODS, Method
+from leakscope.training.dp.protected_unit import Unit
+
+USERS_PER_STEP = 64.0
+"""Of a training that is told neither this nor the sampling rate."""
 
 
 @dataclass(frozen=True)
-class PrivacySettings:
+class PrivacySettings(MitigationSettings):
     """The terms of differential privacy, as the user gives them."""
 
+    kind: ClassVar[str] = "dp"
+    title: ClassVar[str] = "differential privacy"
+    forbids_seen_start: ClassVar[str | None] = "no training from it is private"
+    dropout: ClassVar[float | None] = 0.0
+
     unit: Unit = "user"
-    """What the guarantee is about: all that one user wrote, or one document."""
+    """What the guarantee protects: all that one user wrote, or one document."""
     users_per_step: float | None = None
-    """Expected units a step; the rate is this divided by their number. Either this or `rate`."""
+    """How many users (or documents) to expect in a step. Give either this or the sampling rate."""
     rate: float | None = field(default=None, metadata={"option": "sampling_rate"})
-    """Probability that a unit takes part in a step."""
+    """The probability that a user (or document) takes part in a step."""
     words_per_user: int = 500
-    """Predictions that a unit gives at most in a step."""
+    """The most predictions that a user (or document) gives in a step."""
     clip: float = 1.0
-    """Largest norm of what a unit contributes to a step's gradient."""
+    """The largest norm of what a user (or document) contributes to a step's gradient."""
     noise_multiplier: float | None = None
-    """The noise's standard deviation in units of the clip. Either this or `target_epsilon`."""
+    """The standard deviation of the noise, in units of the clip. Give either this or the target
+    epsilon."""
     target_epsilon: float | None = None
-    """Epsilon at the end of the training; the noise is calibrated to it."""
+    """The epsilon at the end of the training. The noise is calibrated to it."""
     delta: float | None = None
-    """None: at most 1 / units^1.1."""
+    """The delta of the guarantee. By default it is at most 1 / users^1.1."""
     snapshot_at_epsilon: tuple[float, ...] = field(default=(), metadata={"separated": True})
-    """A snapshot at the last step whose epsilon is at most this, for each."""
+    """For each of these epsilons, keep the weights after the last step that stays within it."""
     insecure_seed: int | None = None
-    """Noise and draws from a seed: reproducible, and without protection from who knows it."""
+    """Draw users and noise from this seed. The training can then be repeated, but nobody is
+    protected from someone who knows the seed."""
     method: Method = field(default="auto", metadata={"option": "clipping"})
-    """How the clipped sum is computed; all are exact."""
+    """How the clipped sum is computed. All ways are exact."""
 
     def __post_init__(self) -> None:
         if self.unit not in ("user", "document"):
@@ -59,6 +73,34 @@ class PrivacySettings:
             raise LeakscopeError(f"The clipping method is one of {', '.join(METHODS)}.")
         if self.insecure_seed is not None and not 0 <= self.insecure_seed < 2**31:
             raise LeakscopeError("The insecure seed must be at least 0 and below 2^31.")
+
+    @classmethod
+    def usual(cls, given: Collection[str]) -> dict[str, Any]:
+        """See `MitigationSettings`."""
+        return {} if {"users_per_step", "rate"} & set(given) else {"users_per_step": USERS_PER_STEP}
+
+    def check(self, *, dropout: float, snapshot_steps: int | None) -> None:
+        """See `MitigationSettings`."""
+        if dropout:
+            raise LeakscopeError("Private training has no dropout; set --dropout 0.")
+        if snapshot_steps and self.snapshot_at_epsilon:
+            raise LeakscopeError("Take snapshots either by steps or at epsilons.")
+
+    def repeated(self, record: PrivacyRecord) -> "PrivacySettings":
+        """The same mechanism for fewer users. Rate, noise and delta stay as they were; the settings
+        would have made others of another number of users. Noise and draws are fresh, whatever they
+        were: equal noise in two models would cancel out between them.
+        """
+        return replace(
+            self,
+            users_per_step=None,
+            rate=record.rate,
+            noise_multiplier=record.noise_multiplier,
+            target_epsilon=None,
+            delta=record.delta,
+            snapshot_at_epsilon=(),
+            insecure_seed=None,
+        )
 
     def rate_of(self, units: int) -> float:
         """The sampling rate for so many units."""

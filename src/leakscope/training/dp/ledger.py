@@ -16,9 +16,9 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.settings_changes import changes_between
 from leakscope.training.dp.accounting.phases import Phase, merged
-from leakscope.training.dp.units import Unit
-from leakscope.training.identity import compared
+from leakscope.training.dp.protected_unit import Unit
 
 NAME = "privacy.jsonl"
 FORMAT = 1
@@ -240,7 +240,7 @@ def _differences(past: _Past, terms: Terms, *, calibrated: bool) -> str:
     """The settings that differ from the last ones."""
     before, now = asdict(past.periods[-1][0]), asdict(terms)
     found = ["another text"] if before.pop("text") != now.pop("text") else []
-    found += compared(before, now)
+    found += changes_between(before, now)
     if calibrated and before["noise_multiplier"] != now["noise_multiplier"]:
         found.append("where the noise follows from target epsilon, delta, rate and epochs")
     return ", ".join(found)

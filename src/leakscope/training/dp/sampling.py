@@ -14,7 +14,9 @@ import numpy.typing as npt
 
 from leakscope.records.documents import BoolArray, LongArray
 from leakscope.records.errors import LeakscopeError
-from leakscope.training.dp.units import Units, Unsigned, mixed
+from leakscope.records.ragged import offsets_of, places_of, within_rows
+from leakscope.records.splitmix import Unsigned
+from leakscope.training.dp.privacy_units import Units, mixed
 
 
 class UserSource(Protocol):
@@ -116,20 +118,18 @@ class PoissonSampler:
         """
         units = self._units
         counts = np.diff(units.offsets)[chosen]
-        begins = np.cumsum(counts) - counts
-        nth = np.arange(int(counts.sum())) - np.repeat(begins, counts)
-        pieces = np.repeat(units.offsets[chosen], counts) + nth
+        begins, nth = offsets_of(counts)[:-1], within_rows(counts)
+        pieces = places_of(units.offsets[chosen], counts)
         owner = np.repeat(np.arange(len(chosen)), counts)
         order = np.lexsort((mixed(self._seed, step, units.keys[chosen][owner], nth), owner))
         pieces = pieces[order]  # owner stays as it is: sorted first by it
         sizes = units.sizes[pieces]
-        before = np.cumsum(sizes) - sizes
-        before -= np.repeat(before[begins], counts)
+        before = offsets_of(sizes)[:-1]
+        before = before - np.repeat(before[begins], counts)
         left = np.minimum(sizes, self._words - before)
         used = left > 0
         per_unit = np.bincount(owner[used], minlength=len(chosen))
-        offsets = np.concatenate([[0], np.cumsum(per_unit)]).astype(np.int64)
-        return Draw(chosen, offsets, pieces[used], left[used])
+        return Draw(chosen, offsets_of(per_unit), pieces[used], left[used])
 
 
 def user_source(insecure_seed: int | None) -> UserSource:

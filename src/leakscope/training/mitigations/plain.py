@@ -1,83 +1,54 @@
-"""What a training asks of whoever takes its steps, and the plain way to take them."""
-
-from typing import NamedTuple, Protocol
+"""Plain training: each document once an epoch, in shuffled batches."""
 
 import numpy as np
-import torch
 
-from leakscope.models.word.networks import Network
 from leakscope.records.documents import LongArray
 from leakscope.records.errors import LeakscopeError
-from leakscope.training.steps.batches import TrainingText, epoch_order
+from leakscope.records.models.mitigation_record import PlainRecord
+from leakscope.training.mitigations.mitigation import Mitigation, Taken, Workbench
+from leakscope.training.mitigations.plain_settings import PlainSettings
+from leakscope.training.steps.batches import epoch_order
 from leakscope.training.steps.plain_step import take_step
-from leakscope.training.train_settings import TrainSettings
 
 
-class Taken(NamedTuple):
-    """What a step saw before it changed the weights."""
+class PlainTraining(Mitigation):
+    """No mitigation at all."""
 
-    loss: float
-    """Summed over the words."""
-    words: int
-    """Predictions, document ends included."""
-
-
-class Steps(Protocol):
-    """Takes the steps of a training, numbered from 0."""
+    def __init__(self, bench: Workbench) -> None:
+        self._bench, self._epoch, self._order = bench, -1, list[LongArray]()
 
     @property
     def per_epoch(self) -> int:
-        """Steps that make an epoch."""
-        ...
+        """See `Mitigation`."""
+        return self._bench.text.steps(self._bench.batch_size)
 
     @property
     def total(self) -> int:
-        """Steps of the whole training."""
-        ...
+        """See `Mitigation`."""
+        return self.per_epoch * self._bench.epochs
 
     def take(self, step: int) -> Taken:
-        """Take step number `step`."""
-        ...
-
-
-class PlainSteps:
-    """Each document once an epoch, in shuffled batches."""
-
-    def __init__(
-        self,
-        network: Network,
-        optimizer: torch.optim.Optimizer,
-        text: TrainingText,
-        settings: TrainSettings,
-        generator: torch.Generator,
-    ) -> None:
-        self._network, self._optimizer, self._text = network, optimizer, text
-        self._settings, self._generator = settings, generator
-        self._epoch, self._order = -1, list[LongArray]()
-
-    @property
-    def per_epoch(self) -> int:
-        """See `Steps`."""
-        return self._text.steps(self._settings.batch_size)
-
-    @property
-    def total(self) -> int:
-        """See `Steps`."""
-        return self.per_epoch * self._settings.epochs
-
-    def take(self, step: int) -> Taken:
-        """See `Steps`."""
-        settings = self._settings
+        """See `Mitigation`."""
+        bench = self._bench
         epoch, at = divmod(step, self.per_epoch)
         if epoch != self._epoch:
-            order = epoch_order(self._text, settings.batch_size, settings.seed, epoch)
+            order = epoch_order(bench.text, bench.batch_size, bench.seed, epoch)
             self._epoch, self._order = epoch, list(order)
-        batch = self._text.batch(self._order[at])
+        batch = bench.text.batch(self._order[at])
         # Dropout is a function of the seed and the step, so nothing of it needs to be saved.
-        self._generator.manual_seed(settings.seed * 1_000_003 + step)
-        value = take_step(self._network, self._optimizer, batch, self._generator, settings.clip)
+        bench.generator.manual_seed(bench.seed * 1_000_003 + step)
+        value = take_step(bench.network, bench.optimizer, batch, bench.generator, bench.clip)
         if not np.isfinite(value):
             raise LeakscopeError(
                 f"The loss became {value} at step {step + 1}; lower --learning-rate."
             )
         return Taken(value * len(batch.labels), len(batch.labels))
+
+    def record(self, steps: int) -> PlainRecord:
+        """See `Mitigation`."""
+        return PlainRecord()
+
+
+def start(settings: PlainSettings, bench: Workbench) -> PlainTraining:
+    """Plain training on a workbench."""
+    return PlainTraining(bench)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from leakscope.records.documents import LongArray
+from leakscope.records.ragged import within_rows
 
 POOL = 64  # batches sorted by length together: little padding, and still well mixed
 
@@ -37,9 +38,15 @@ class TrainingText:
         begins = offsets[:-1] + 2 * np.arange(documents)
         sizes = np.diff(offsets) + 1
         counts = -(-sizes // max_words)
-        nth = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        nth = within_rows(counts)
         self._starts = np.repeat(begins, counts) + nth * max_words
         self._sizes = np.minimum(np.repeat(sizes, counts) - nth * max_words, max_words)
+        self._documents = np.repeat(np.arange(documents), counts)
+
+    def documents_of(self, pieces: LongArray) -> LongArray:
+        """[n] the number of the document that each piece was cut from."""
+        found: LongArray = self._documents[pieces]
+        return found
 
     @property
     def words(self) -> int:

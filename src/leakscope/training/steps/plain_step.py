@@ -5,7 +5,6 @@ import torch
 from leakscope.models.word.networks import Network
 from leakscope.training.steps.batches import Batch
 from leakscope.training.steps.loss import training_loss
-from leakscope.training.train_settings import TrainSettings
 
 
 def take_step(
@@ -17,6 +16,16 @@ def take_step(
 ) -> float:
     """One step of the optimizer; the loss before it."""
     loss = training_loss(network, batch, generator)
+    descend(network, optimizer, loss, clip)
+    return float(loss.detach())
+
+
+def descend(
+    network: Network, optimizer: torch.optim.Optimizer, loss: torch.Tensor, clip: float
+) -> None:
+    """One step of the optimizer down a loss, which may have terms of a mitigation, with a gradient
+    of norm `clip` at most.
+    """
     optimizer.zero_grad(set_to_none=True)
     loss.backward()  # type: ignore[no-untyped-call]
     gradients = [weight.grad for weight in network.parameters() if weight.grad is not None]
@@ -25,11 +34,10 @@ def take_step(
         for gradient in gradients:
             gradient.mul_(clip / norm)
     optimizer.step()
-    return float(loss.detach())
 
 
-def make_optimizer(network: Network, settings: TrainSettings) -> torch.optim.Optimizer:
-    """The optimizer that the settings name, in its fastest form."""
-    if settings.optimizer == "adamax":
-        return torch.optim.Adamax(network.parameters(), lr=settings.learning_rate)
-    return torch.optim.Adam(network.parameters(), lr=settings.learning_rate, fused=True)
+def make_optimizer(network: Network, name: str, learning_rate: float) -> torch.optim.Optimizer:
+    """The optimizer of this name, adam or adamax, in its fastest form."""
+    if name == "adamax":
+        return torch.optim.Adamax(network.parameters(), lr=learning_rate)
+    return torch.optim.Adam(network.parameters(), lr=learning_rate, fused=True)

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leakscope.records.errors import LeakscopeError
+from leakscope.training.dp.accounting import calibration
 from leakscope.training.dp.accounting.accountant import epsilon
 from leakscope.training.dp.accounting.calibration import calibrate
 
@@ -29,6 +30,28 @@ def test_the_noise_is_enough_and_hardly_more(target, delta, rate, steps):
 def test_extreme_targets(target):
     noise = calibrate(target, 1e-5, 0.01, 500)
     assert 0.98 * target <= epsilon(noise, 0.01, 500, 1e-5) <= target
+
+
+def test_where_four_digits_are_too_few_it_is_the_least_that_is_enough():
+    """Next to a tiny epsilon, one digit makes more than a percent."""
+    noise = calibrate(0.001, 0.01, 0.02, 5)
+    assert noise == 1.8
+    assert epsilon(1.8, 0.02, 5, 0.01) < 0.998 * 0.001 < 0.001 < epsilon(1.799, 0.02, 5, 0.01)
+
+
+def test_few_evaluations_are_enough(monkeypatch):
+    count = 0
+
+    def counted(*given):
+        nonlocal count
+        count += 1
+        return epsilon(*given)
+
+    monkeypatch.setattr(calibration, "epsilon", counted)
+    for target in (0.1, 0.5, 2.0, 8.0, 50.0):
+        for rate, steps in ((0.005, 200), (0.02, 1000), (0.3, 20), (1.0, 3)):
+            calibrate(target, 1e-5, rate, steps)
+    assert count <= 20 * 5
 
 
 def test_it_takes_a_second_or_two():

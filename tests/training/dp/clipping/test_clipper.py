@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from leakscope.models.word.architecture import Architecture
 from leakscope.models.word.networks import make_network
 from leakscope.records.errors import LeakscopeError
-from leakscope.training.dp.clipping import Clipper, grams, transformer
 from leakscope.training.dp.clipping import output_layer as output
+from leakscope.training.dp.clipping import transformer
+from leakscope.training.dp.clipping.clipper import Clipper
+from leakscope.training.dp.clipping.norms import grams
 from plain_loop import assert_same, batch_of, between, clipped_sum, user_losses
 
 SHAPES = {

@@ -11,7 +11,7 @@
     const words = row.querySelector(".words");
     return {
       row, at, keys: keys[at], text: words ? words.textContent : "",
-      haystack: words ? row.cells[1].textContent.toLowerCase() : "",
+      haystack: words ? row.querySelector(".sequence").textContent.toLowerCase() : "",
     };
   });
 
@@ -21,8 +21,8 @@
     let shown = 0;
     for (const item of rows) {
       const keep = item.keys.length >= least
-        && (!field("unique").checked || item.keys.users_in_d === 1)
-        && (!field("uncopied").checked || !item.keys.copied)
+        && (!field("unique").checked || item.keys.unique)
+        && (!field("uncopied").checked || !item.keys.copied_from_context)
         && (!find || item.haystack.includes(find));
       item.row.hidden = !keep;
       if (keep) shown += 1;
@@ -33,7 +33,7 @@
   function sort(header) {
     const key = header.dataset.key;
     const before = header.getAttribute("aria-sort");
-    const first = key === "text" || key === "context" || key === "least" || key === "perplexity" ? "ascending" : "descending";
+    const first = header.dataset.first;
     const other = first === "ascending" ? "descending" : "ascending";
     const now = before === first ? other : first;
     for (const each of table.tHead.rows[0].cells) each.removeAttribute("aria-sort");

@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from leakscope.records.documents import LongArray
-from leakscope.training.dp.clipping.kernels import attend, attend_back
+from leakscope.records.ragged import offsets_of
+from leakscope.training.dp.clipping.norms.kernels import attend, attend_back
 from leakscope.training.steps.threads import in_threads
 
 PIECES = 4
@@ -29,8 +30,8 @@ class ShortAttention(torch.autograd.Function):
         """`sizes` [n]: words of each text, m in all."""
         rows = qkv.detach().contiguous().numpy()
         mixed = np.empty((len(rows), rows.shape[1] // 3), rows.dtype)
-        ctx.ends = np.concatenate([[0], np.cumsum(sizes)])
-        ctx.starts = heads * np.concatenate([[0], np.cumsum(sizes * sizes)])
+        ctx.ends = offsets_of(sizes)
+        ctx.starts = heads * offsets_of(sizes * sizes)
         ctx.rows, ctx.heads = rows, heads
         ctx.weights = np.empty(ctx.starts[-1], rows.dtype)
 

@@ -10,17 +10,17 @@ from torch import Tensor
 
 from leakscope.models.word.networks import Network
 from leakscope.records.documents import LongArray
-from leakscope.training.dp.clipping.factors import (
-    Method,
+from leakscope.training.dp.clipping.clip_factors import (
     NotFiniteError,
     Weighting,
     check_choices,
     check_weights,
 )
 from leakscope.training.dp.clipping.ghost import add_ghost, groups, supports
+from leakscope.training.dp.clipping.methods import Method
 from leakscope.training.dp.clipping.microbatch import add_microbatch
 from leakscope.training.dp.clipping.output_layer import Workspace
-from leakscope.training.dp.clipping.text import UserText, by_user
+from leakscope.training.dp.clipping.text_by_user import UserText, by_user
 from leakscope.training.steps.batches import Batch
 
 MEMORY = 512 * 2**20

@@ -13,13 +13,13 @@ from torch import Tensor
 
 from leakscope.models.word.networks import Network, Recurrent, Transformer
 from leakscope.records.errors import LeakscopeError
-from leakscope.training.dp.clipping.factors import Weighting, factors_of, shares_of
-from leakscope.training.dp.clipping.grams import prefers_own
-from leakscope.training.dp.clipping.layout import Layout
+from leakscope.training.dp.clipping.clip_factors import Weighting, factors_of, shares_of
+from leakscope.training.dp.clipping.norms.gradient_parts import GradientPart, squared_norms
+from leakscope.training.dp.clipping.norms.grams import prefers_gradient
+from leakscope.training.dp.clipping.norms.row_layout import Layout
 from leakscope.training.dp.clipping.output_layer import ROWS, Output, Workspace
-from leakscope.training.dp.clipping.parts import GradientPart, squared_norms
 from leakscope.training.dp.clipping.recurrent import RecurrentBody
-from leakscope.training.dp.clipping.text import UserText
+from leakscope.training.dp.clipping.text_by_user import UserText
 from leakscope.training.dp.clipping.transformer import TransformerBody
 
 
@@ -54,7 +54,7 @@ def groups(network: Network, text: UserText, memory: int) -> Iterator[UserText]:
     first = used = 0
     limit = memory // network.output.weight.element_size()
     for user, words in enumerate(text.words.tolist()):
-        need = deep * wide if prefers_own(words, deep, wide) else words * wide
+        need = deep * wide if prefers_gradient(words, deep, wide) else words * wide
         if user > first and used + need + ROWS * wide > limit:
             yield text.take(first, user)
             first, used = user, 0

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from leakscope.models.word.networks import Network
-from leakscope.training.dp.clipping.factors import Weighting, factors_of, shares_of
-from leakscope.training.dp.clipping.layout import Layout
-from leakscope.training.dp.clipping.parts import Lookup, gradient_of, squared_norm
-from leakscope.training.dp.clipping.text import UserText
+from leakscope.training.dp.clipping.clip_factors import Weighting, factors_of, shares_of
+from leakscope.training.dp.clipping.norms.gradient_parts import Lookup, gradient_of, squared_norm
+from leakscope.training.dp.clipping.norms.row_layout import Layout
+from leakscope.training.dp.clipping.text_by_user import UserText
 from leakscope.training.steps.batches import Batch
 from leakscope.training.steps.loss import training_loss
 

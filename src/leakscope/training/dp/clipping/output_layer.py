@@ -6,9 +6,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from leakscope.training.dp.clipping.grams import Gram, few_words
-from leakscope.training.dp.clipping.layout import Layout
-from leakscope.training.dp.clipping.parts import gradient_of, squares
+from leakscope.training.dp.clipping.norms.gradient_parts import gradient_of, squares
+from leakscope.training.dp.clipping.norms.grams import Gram, few_words
+from leakscope.training.dp.clipping.norms.row_layout import Layout
 
 ROWS = 512
 """Rows at a time where the errors need not be kept; measured in docs/experiments.md."""

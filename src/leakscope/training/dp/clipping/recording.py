@@ -13,9 +13,9 @@ from torch import Tensor, nn
 from torch.autograd.graph import GradientEdge, get_gradient_edge
 from torch.nn.functional import layer_norm, rms_norm
 
-from leakscope.training.dp.clipping.layout import Layout
-from leakscope.training.dp.clipping.parts import Vectors, WeightPart
-from leakscope.training.dp.clipping.tied import Use, part_of
+from leakscope.training.dp.clipping.norms.gradient_parts import Vectors, WeightPart
+from leakscope.training.dp.clipping.norms.row_layout import Layout
+from leakscope.training.dp.clipping.norms.tied_weights import Use, part_of
 
 
 class UnknownLayerError(Exception):

@@ -11,9 +11,10 @@ import torch
 from torch import Tensor, nn
 
 from leakscope.models.word.networks import Recurrent
-from leakscope.training.dp.clipping.layout import Layout
-from leakscope.training.dp.clipping.parts import GradientPart, Lookup, Products
-from leakscope.training.dp.clipping.text import UserText
+from leakscope.records.ragged import within_rows
+from leakscope.training.dp.clipping.norms.gradient_parts import GradientPart, Lookup, Products
+from leakscope.training.dp.clipping.norms.row_layout import Layout
+from leakscope.training.dp.clipping.text_by_user import UserText
 
 Grown = tuple[Tensor, Tensor, Sequence[Tensor], Sequence[Tensor]]
 """Inputs [m, a] and errors [m, b] by time, the weights and the biases that they are for."""
@@ -39,9 +40,7 @@ class Order:
         ends = np.cumsum(active)
         rank = np.empty_like(longest)
         rank[longest] = np.arange(len(longest))
-        time = np.arange(text.sizes.sum()) - np.repeat(
-            np.cumsum(text.sizes) - text.sizes, text.sizes
-        )
+        time = within_rows(text.sizes)
         by_user = (ends - active)[time] + np.repeat(rank, text.sizes)
         by_time = np.empty_like(by_user)
         by_time[by_user] = np.arange(len(by_user))

@@ -12,10 +12,15 @@ from torch.nn.functional import gelu, layer_norm, scaled_dot_product_attention
 
 from leakscope.models.word.networks import Block, Transformer
 from leakscope.training.dp.clipping.attention import ShortAttention
-from leakscope.training.dp.clipping.kernels import KINDS
-from leakscope.training.dp.clipping.layout import Layout
-from leakscope.training.dp.clipping.parts import GradientPart, Lookup, Products, Vectors
-from leakscope.training.dp.clipping.text import UserText
+from leakscope.training.dp.clipping.norms.gradient_parts import (
+    GradientPart,
+    Lookup,
+    Products,
+    Vectors,
+)
+from leakscope.training.dp.clipping.norms.kernels import KINDS
+from leakscope.training.dp.clipping.norms.row_layout import Layout
+from leakscope.training.dp.clipping.text_by_user import UserText
 
 SHORT = 48
 """Words up to which attention without padding is faster; docs/experiments.md."""

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from leakscope.records.errors import LeakscopeError
-from leakscope.training.dp.clipping import LossOf
+from leakscope.training.dp.clipping.module_clipper import LossOf
 from leakscope.training.dp.custom_loop.user_texts import UserTexts, tensors_of
 from leakscope.training.dp.sampling import Draw
 

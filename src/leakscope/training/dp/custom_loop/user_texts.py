@@ -12,9 +12,11 @@ from torch.utils.data import DataLoader, Sampler
 
 from leakscope.records.documents import IntArray, LongArray
 from leakscope.records.errors import LeakscopeError
-from leakscope.training.dp.clipping import TokenRows
+from leakscope.records.ragged import offsets_of, places_of
+from leakscope.training.dp.clipping.module_clipper import TokenRows
+from leakscope.training.dp.privacy_units import Units
+from leakscope.training.dp.protected_unit import Unit
 from leakscope.training.dp.sampling import Draw
-from leakscope.training.dp.units import Unit, Units
 
 Collate = Callable[[list[Any]], Any]
 """From examples to a batch of as many rows: a tensor, or a tuple or mapping of tensors [n, ...].
@@ -46,7 +48,7 @@ class TokenTexts:
                 owners.append(owner)
         _check_text(owners, data, unit)
         lengths = np.array([len(ids) for ids in found], np.int64)
-        self._offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        self._offsets = offsets_of(lengths)
         # A copy: what the ledger was told is trained on cannot change behind its back.
         self._ids, self._device = np.concatenate(found), device
         self.units, self.digest = _units(owners, lengths - 1, (ids.tobytes() for ids in found))
@@ -55,9 +57,8 @@ class TokenTexts:
         """See `UserTexts`; texts are cut where the user's words for the step end."""
         lengths = draw.sizes + 1
         here = np.arange(lengths.max()) < lengths[:, None]
-        shift = self._offsets[draw.pieces] - np.cumsum(lengths) + lengths
         ids = np.zeros(here.shape, np.int64)
-        ids[here] = self._ids[np.repeat(shift, lengths) + np.arange(lengths.sum())]
+        ids[here] = self._ids[places_of(self._offsets[draw.pieces], lengths)]
         return TokenRows(
             torch.from_numpy(ids).to(self._device), torch.from_numpy(here).to(self._device)
         )
@@ -168,7 +169,7 @@ def _check_text(owners: list[int], data: Sequence[Any], unit: Unit) -> None:
 def _units(owners: list[int], sizes: LongArray, contents: Iterator[bytes]) -> tuple[Units, str]:
     """The units of pieces in the order of their owners, each of whom has one, and a digest."""
     counts = np.bincount(np.array(owners, np.int64))
-    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    offsets = offsets_of(counts)
     keys, whole = np.empty(len(counts), np.uint64), hashlib.blake2b(digest_size=16)
     for unit, count in enumerate(counts.tolist()):
         one = hashlib.blake2b(digest_size=16)

@@ -1,0 +1,28 @@
+"""Documents and words of each user, noted while the documents stream by to be counted."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from leakscope.corpus.store import Shard
+from leakscope.records.documents import Documents, LongArray
+
+
+class UserSizes:
+    """[users] numbers of training documents and of their words."""
+
+    def __init__(self, users: int) -> None:
+        self.documents: LongArray = np.zeros(users, np.int64)
+        self.words: LongArray = np.zeros(users, np.int64)
+
+    def watch(self, shard: Shard) -> Iterator[Documents]:
+        """The shard's training documents. Shards have users of their own, so threads may watch
+        several at once.
+        """
+        for documents in shard.documents():
+            low, high = int(documents.users[0]), int(documents.users[-1]) + 1
+            users = documents.users - low
+            self.documents[low:high] += np.bincount(users, minlength=high - low)
+            lengths = documents.lengths().astype(np.float64)
+            self.words[low:high] += np.bincount(users, lengths, high - low).astype(np.int64)
+            yield documents

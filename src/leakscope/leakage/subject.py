@@ -1,0 +1,26 @@
+"""The model under audit, as the report needs to know it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from leakscope.models.interface import LanguageModel
+from leakscope.records.models.audited_model import AuditedModel
+from leakscope.records.models.model_figures import ModelFigures
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A model, how to load it, and what is known of it already."""
+
+    name: str
+    digest: str
+    config: AuditedModel
+    load: Callable[[], LanguageModel]
+    """Brings the model, reading the corpus's lexicon; called once in every worker."""
+    figures: ModelFigures = field(default_factory=ModelFigures)
+    """Perplexities and accuracies known already, or why they are not."""
+    options: dict[str, Any] = field(default_factory=dict)
+    """The options of the command as they were given, for the manifest."""
+    measured: bool = True
+    """Whether `figures` has what can be known of the validation words; if not, it is measured."""

@@ -1,0 +1,1 @@
+"""What is known of models: their configs, their mitigations, and who judged whom."""

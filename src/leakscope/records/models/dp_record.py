@@ -1,0 +1,99 @@
+"""The differential privacy of a model, as its `config.json` and reports tell it."""
+
+import math
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from leakscope.records.models.earlier_config import current_training
+from leakscope.records.models.mitigation_record import MitigationRecord
+
+
+class SpentSteps(BaseModel):
+    """Steps under the same noise and rate."""
+
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
+
+    noise_multiplier: float
+    rate: float
+    steps: int
+
+
+class GaussianValue(BaseModel):
+    """The value by Gaussian DP, as the second paper gives it."""
+
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
+
+    mu: float
+    epsilon: float
+    """At the record's delta."""
+    note: str
+    """That it is an approximation, and on which side it errs."""
+
+
+class PrivacyRecord(MitigationRecord):
+    """What differential privacy a model has, by which accountant, and what it does not cover."""
+
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False, extra="ignore")
+
+    kind: Literal["dp"] = "dp"
+    epsilon: float | None
+    """An upper bound for all that has been spent; null: none can be given, see `reason`."""
+    reason: str | None = None
+    """Why there is no epsilon."""
+    delta: float
+    unit: Literal["user", "document"]
+    """What may be added or removed without the model showing it."""
+    accountant: str
+    noise_multiplier: float
+    """Of the last steps: the noise's standard deviation in units of the clip."""
+    clip: float
+    """Largest norm of what a unit contributes to a step, in the last steps."""
+    rate: float
+    """Probability that a unit takes part in a step, in the last steps."""
+    expected_units: float
+    """Units expected in a step: the fixed denominator of the gradient."""
+    words_per_user: int
+    """Predictions that a unit gives at most in a step."""
+    units: int
+    """Users (or documents) of the training text; taken as public."""
+    steps: int
+    """All steps spent, also those that a crash lost."""
+    lost_steps: int
+    """Of them, those that are not in the weights."""
+    phases: list[SpentSteps]
+    """The steps by noise and rate."""
+    gaussian: GaussianValue | None = None
+    """For comparison with the literature only."""
+    insecure_seed: bool
+    """Whether noise and draws came from a seed: anyone who knows the seed voids the guarantee."""
+    caveats: list[str]
+    """What the guarantee does not cover, a sentence each."""
+
+    def summary(self) -> str:
+        """One line for tables; epsilon and delta are rounded up."""
+        if self.epsilon is None:
+            return f"dp, no epsilon for one {self.unit}"
+        void = ", insecure seed" if self.insecure_seed else ""
+        bounds = f"epsilon {_rounded_up(self.epsilon)} at delta {_rounded_up(self.delta)}"
+        return f"dp, {bounds} for one {self.unit}{void}"
+
+
+def without_seed(training: dict[str, Any]) -> dict[str, Any]:
+    """The settings of a training as they may be told: that noise and draws came from a seed, but
+    not which, since whoever knows it can subtract the noise. Settings that an older version wrote
+    come back in the form of today.
+    """
+    training = current_training(training)
+    mitigation = training.get("mitigation")
+    if not isinstance(mitigation, dict) or mitigation.get("insecure_seed") is None:
+        return training
+    return training | {"mitigation": mitigation | {"insecure_seed": "given"}}
+
+
+def _rounded_up(value: float) -> str:
+    """To 4 digits, never below the value."""
+    if value <= 0:
+        return f"{value:g}"
+    unit = 10.0 ** (math.floor(math.log10(value)) - 3)
+    return f"{math.ceil(round(value / unit, 6)) * unit:.4g}"

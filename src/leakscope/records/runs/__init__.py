@@ -1,0 +1,1 @@
+"""A run's manifest and metrics, what it was asked, and the columns of its tables."""

@@ -1,0 +1,65 @@
+"""What a report is asked."""
+
+from dataclasses import dataclass, field
+
+from leakscope.records.errors import LeakscopeError
+from leakscope.records.phone_region import check_phone_region
+
+
+@dataclass(frozen=True)
+class ReportSettings:
+    """What a report is asked."""
+
+    top_k: int = 1
+    """How many suggestions the attacker sees."""
+    reveal: bool = False
+    """Write words and user keys, not only lengths and numbers."""
+    user_threshold: int | None = None
+    """List only sequences that came out for fewer users than this (the p of Inan et al., section
+    5)."""
+    contexts: int = 20
+    """Occurrences listed with each sequence."""
+    context_words: int = 32
+    """Words listed of each context."""
+    full_perplexity: bool = False
+    """Measure the training perplexity on every word, not on a sample; costs the full softmax."""
+    thresholds: tuple[float, ...] = field(
+        default=(1.5, 2.0, 5.0, 10.0), metadata={"option": "threshold", "group": "Public model"}
+    )
+    """Count unique sequences whose ratio is at least this. May be repeated."""
+    benchmark: bool = field(default=False, metadata={"group": "Public model"})
+    """Also count what the public model itself gives away of the corpus: one more pass over it."""
+    least_context: int = 1000
+    """For how many unique sequences to look for the shortest prompt that brings them out, largest
+    ratio first. None at an endpoint unless given, since each costs requests."""
+    elsewhere: int = 0
+    """Prompts to spend on unique sequences outside their training contexts: cut, reworded, after
+    other users' text."""
+    confidence: float | None = field(default=None, metadata={"group": "Hardening"})
+    """Report on an interface that stays silent where 1/p of its best suggestion exceeds this."""
+    block_list: str | None = field(default=None, metadata={"option": None})
+    """Digest of the block list that stands before the model, if one does."""
+    validation_words: int = 50_000
+    """Validation words to measure perplexity and accuracy on. None at an endpoint unless given."""
+    phone_region: str | None = None
+    """Tag more of this country's phone numbers; a two-letter code such as SG."""
+
+    def __post_init__(self) -> None:
+        if self.top_k < 1:
+            raise LeakscopeError("top-k must be at least 1.")
+        if self.user_threshold is not None and self.user_threshold < 2:
+            raise LeakscopeError("The threshold on users must be at least 2, or nothing is left.")
+        if self.contexts < 1 or self.context_words < 0:
+            raise LeakscopeError("Each sequence needs room for at least one context.")
+        if any(not 0 < t < float("inf") for t in self.thresholds):
+            raise LeakscopeError("Thresholds on the ratio must be positive and finite.")
+        if min(self.least_context, self.elsewhere, self.validation_words) < 0:
+            raise LeakscopeError("Budgets must not be negative.")
+        if self.confidence is not None and not 1 <= self.confidence < float("inf"):
+            raise LeakscopeError("The confidence threshold on 1 / p must be at least 1.")
+        check_phone_region(self.phone_region)
+
+    @property
+    def hardened(self) -> bool:
+        """Whether the interface hides some of what the model would say."""
+        return self.confidence is not None or self.block_list is not None

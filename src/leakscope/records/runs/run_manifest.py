@@ -1,0 +1,50 @@
+"""The records of one report: `manifest.json` and `metrics.json`."""
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from leakscope.records.artifacts import read_json
+from leakscope.records.errors import LeakscopeError
+from leakscope.records.models.audited_model import AuditedModel
+from leakscope.records.models.public_model import PublicModelRecord
+from leakscope.records.runs.report_settings import ReportSettings
+from leakscope.records.runs.run_metrics import Metrics
+
+SCHEMA_VERSION = 1
+
+
+class RunManifest(BaseModel):
+    """`manifest.json`: everything needed to make the run again, or to compare it with another."""
+
+    model_config = ConfigDict(frozen=True)
+
+    schema_version: int = SCHEMA_VERSION
+    name: str
+    versions: dict[str, str]
+    settings: ReportSettings
+    revealed: bool
+    corpus_digest: str
+    lexicon_digest: str
+    model_digest: str
+    model: AuditedModel
+    """The model's own config: architecture, training settings, seeds."""
+    options: dict[str, Any] = {}
+    """The options of the command as they were given, by their names; `report --config` takes them
+    from here."""
+    public: PublicModelRecord | None = None
+    """The public model, if there was one."""
+
+
+def open_run(path: Path) -> tuple[RunManifest, Metrics]:
+    """The manifest and metrics of a run directory."""
+    if not path.is_dir():
+        raise LeakscopeError(f"{path} is not a run directory; make one by leakscope report.")
+    manifest = read_json(path / "manifest.json", RunManifest, "a run of leakscope report")
+    if manifest.schema_version != SCHEMA_VERSION:
+        raise LeakscopeError(
+            f"{path} has run format {manifest.schema_version}, this version reads "
+            f"{SCHEMA_VERSION}; make the report again."
+        )
+    return manifest, read_json(path / "metrics.json", Metrics, "a run of leakscope report")

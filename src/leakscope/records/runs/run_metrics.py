@@ -1,0 +1,64 @@
+"""`metrics.json`: the headline numbers of a report, and why some are absent."""
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Metrics(BaseModel):
+    """`metrics.json`. What could not be measured is null and has its reason in `reasons`."""
+
+    model_config = ConfigDict(frozen=True)
+
+    top_k: int
+    users: int
+    documents: int
+    words: int
+    """Of the training data D."""
+    correct_words: int
+    """Words of D within the model's top k."""
+    occurrences: int
+    """|S|, with multiplicity."""
+    sequences: int
+    """Distinct sequences in S."""
+    unique_sequences: int
+    """Metric 1: sequences of S that are unique."""
+    unique_not_copied: int
+    """Those of them that were not already in every one of their contexts."""
+    unique_by_length: dict[int, int]
+    longest_unique: int | None
+    users_with_unique: int
+    user_threshold: int | None
+    """The p of the filter on users in S; None: no filter."""
+    below_threshold: int
+    """Sequences with fewer than p users in S, which the table lists; all if there is no p."""
+    near_ties: int
+    """Decisions within float noise, settled in float64."""
+    curated: dict[str, int] | None
+    """Metric 2 by threshold t: unique sequences with ratio >= t."""
+    leakage_epsilon: float | None
+    """The largest ratio over the unique sequences."""
+    leakage_epsilon_sequence: int | None = None
+    """The `id` of the sequence that sets it."""
+    public_unique_sequences: int | None = None
+    """The benchmark line: what the public model itself gives away of D, as metric 1 counts it."""
+    public_unknown_sequences: int | None = None
+    """Unique sequences with a word that the public model does not know: their ratio is a lower
+    bound."""
+    unique_without_context: int | None = None
+    """Unique sequences that the model produces with no context at all."""
+    least_context_measured: int | None = None
+    """For how many unique sequences the least context was looked for."""
+    elsewhere: dict[str, dict[str, int]] | None = None
+    """Prompts outside the training contexts, tried and successful, by kind."""
+    unique_pii: dict[str, int] | None = None
+    """Unique sequences that look like personal data, by kind; one may be of several."""
+    unique_with_pii: int | None = None
+    """Unique sequences that look like personal data of any kind."""
+    answered: float | None = None
+    """Share of validation words at which a hardened interface suggests something."""
+    train_perplexity: float | None
+    train_perplexity_low: float | None
+    train_perplexity_high: float | None
+    validation_perplexity: float | None
+    validation_accuracy: dict[int, float] | None
+    """By k, as shares of all words."""
+    reasons: dict[str, str]

@@ -1,0 +1,1 @@
+"""Norms of users' gradients, layer by layer, without the gradients themselves."""

@@ -1,0 +1,83 @@
+"""All mitigations, a line each. Nothing here imports torch: a mitigation's own code is imported
+when a training with it begins.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from pydantic import TypeAdapter
+
+from leakscope.records.errors import LeakscopeError
+from leakscope.records.models.dp_record import PrivacyRecord
+from leakscope.records.models.mitigation_record import MitigationRecord, PlainRecord
+from leakscope.records.models.mitigation_settings import MitigationSettings
+from leakscope.training.dp.dp_settings import PrivacySettings
+from leakscope.training.dp.ledger import NAME as LEDGER
+from leakscope.training.mitigations.plain_settings import PLAIN, PlainSettings
+
+if TYPE_CHECKING:
+    from leakscope.training.mitigations.mitigation import Mitigation, Workbench
+
+Start = Callable[[Any, "Workbench"], "Mitigation"]
+"""Makes a mitigation from its settings and what it works on."""
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A mitigation that trainings can be given."""
+
+    settings: type[MitigationSettings]
+    """Its `kind` is the mitigation's name."""
+    record: type[MitigationRecord]
+    """What it writes into the model's config."""
+    start: Start
+    keeps: tuple[str, ...] = ()
+    """Files in a model's directory that stay when a killed training begins anew."""
+
+
+def start_of(module: str) -> Start:
+    """The function `start` of a module of this package, which is imported when it is called."""
+
+    def start(settings: Any, bench: "Workbench") -> "Mitigation":
+        made: Mitigation = import_module(f"{__package__}.{module}").start(settings, bench)
+        return made
+
+    return start
+
+
+MITIGATIONS: dict[str, Registered] = {
+    each.settings.kind: each
+    for each in (
+        Registered(PlainSettings, PlainRecord, start_of("plain")),
+        Registered(PrivacySettings, PrivacyRecord, start_of("dp"), keeps=(LEDGER,)),
+    )
+}
+
+
+def registered(kind: str) -> Registered:
+    """The mitigation of this name."""
+    if kind not in MITIGATIONS:
+        known = ", ".join(MITIGATIONS)
+        raise LeakscopeError(f"There is no mitigation {kind}; choose from {known}.")
+    return MITIGATIONS[kind]
+
+
+def title_of(kind: str) -> str:
+    """The name of a mitigation in sentences; of one that is not known here, its kind."""
+    return MITIGATIONS[kind].settings.title if kind in MITIGATIONS else kind
+
+
+def settings_from(record: Mapping[str, Any] | None) -> MitigationSettings:
+    """The settings that a config gives as plain data, with their kind; None: plain training."""
+    if record is None:
+        return PLAIN
+    kind = str(record.get("kind"))
+    reader: TypeAdapter[MitigationSettings] = TypeAdapter(registered(kind).settings)
+    return reader.validate_python({name: record[name] for name in record if name != "kind"})
+
+
+def kept_files() -> tuple[str, ...]:
+    """The files that any mitigation keeps when a killed training begins anew."""
+    return tuple(name for each in MITIGATIONS.values() for name in each.keeps)
