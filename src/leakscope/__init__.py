@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from leakscope.commands.suggest import suggest
     from leakscope.commands.train import train
     from leakscope.records.errors import LeakscopeError
-    from leakscope.training.dp.custom_loop import make_private
+    from leakscope.training.dp.custom_loop.make_private import make_private
 
     __version__: str
 
@@ -37,7 +37,7 @@ _HOMES = {
     "compare": "commands.compare",
     "demo": "commands.demo",
     "harden": "commands.harden",
-    "make_private": "training.dp.custom_loop",
+    "make_private": "training.dp.custom_loop.make_private",
     "open_run": "commands.open_run",
     "probe": "commands.probe",
     "report": "commands.report",

@@ -71,7 +71,7 @@ def test_the_vocabulary_is_the_audited_models(corpus, elsewhere, tmp_path, what,
     train(corpus.path, tmp_path / "m", settings, vocabulary_from=elsewhere)
     words = load_model(tmp_path / "m").vocabulary
     assert words == load_model(elsewhere).vocabulary and "x" in words and "a" not in words
-    public, found = trained_for(tmp_path / "m", corpus, what=what)
+    public, found = trained_for(tmp_path / "m", corpus, public=what)
     for path in public:
         assert load_model(path).vocabulary == words
         config = load_config(path)
@@ -81,7 +81,7 @@ def test_the_vocabulary_is_the_audited_models(corpus, elsewhere, tmp_path, what,
     assert getattr(found.record, "trained_like_the_audited_model", True)
     # Not mixed up with those of a model that has the corpus's own words.
     train(corpus.path, tmp_path / "own", settings)
-    shared = {"what": what, "folder": tmp_path / "m" / "public"}
+    shared = {"public": what, "public_dir": tmp_path / "m" / "public"}
     if what == "retrain":
         _, other = trained_for(tmp_path / "own", corpus, **shared)
         assert other.record.name != found.record.name
@@ -125,7 +125,7 @@ def test_fewer_users_get_the_same_rate_noise_and_delta(corpus, tmp_path, what, g
     train(corpus.path, tmp_path / "m", settings)
     audited = load_config(tmp_path / "m").privacy
     assert audited.insecure_seed
-    public, found = trained_for(tmp_path / "m", corpus, what=what, folds=3)
+    public, found = trained_for(tmp_path / "m", corpus, public=what, folds=3)
     for path in public:
         config = load_config(path)
         made = config.privacy
@@ -136,7 +136,7 @@ def test_fewer_users_get_the_same_rate_noise_and_delta(corpus, tmp_path, what, g
         assert made.epsilon == audited.epsilon
         assert not made.insecure_seed, "the same noise in both would cancel out"
     assert getattr(found.record, "trained_like_the_audited_model", True)
-    again, kept = trained_for(tmp_path / "m", corpus, what=what, folds=3)
+    again, kept = trained_for(tmp_path / "m", corpus, public=what, folds=3)
     assert again == public and kept.record.digests == found.record.digests
 
 

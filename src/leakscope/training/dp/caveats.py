@@ -1,6 +1,6 @@
 """What a guarantee of differential privacy does not cover, in sentences for model and report."""
 
-from leakscope.training.dp.privacy_units import Unit
+from leakscope.training.dp.protected_unit import Unit
 
 FLOATING_POINT = (
     "Noise is added in floating-point arithmetic, which is not protected against attacks on its "

@@ -10,7 +10,7 @@ from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.dp_record import PrivacyRecord
 from leakscope.records.models.mitigation_settings import MitigationSettings
 from leakscope.training.dp.clipping.methods import METHODS, Method
-from leakscope.training.dp.privacy_units import Unit
+from leakscope.training.dp.protected_unit import Unit
 
 USERS_PER_STEP = 64.0
 """Of a training that is told neither this nor the sampling rate."""

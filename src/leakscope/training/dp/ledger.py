@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.settings_changes import changes_between
 from leakscope.training.dp.accounting.phases import Phase, merged
-from leakscope.training.dp.privacy_units import Unit
+from leakscope.training.dp.protected_unit import Unit
 
 NAME = "privacy.jsonl"
 FORMAT = 1

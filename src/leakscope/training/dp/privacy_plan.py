@@ -17,7 +17,7 @@ from leakscope.training.dp.accounting.gaussian_dp import UNDER_REPORTS, epsilon_
 from leakscope.training.dp.accounting.phases import Phase
 from leakscope.training.dp.dp_settings import PrivacySettings
 from leakscope.training.dp.ledger import Terms
-from leakscope.training.dp.privacy_units import Unit
+from leakscope.training.dp.protected_unit import Unit
 from leakscope.training.dp.schedule import Schedule, scheduled
 
 

@@ -3,15 +3,13 @@
 import hashlib
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 
 from leakscope.records.documents import Documents, LongArray
 from leakscope.records.ragged import offsets_of, within_rows
 from leakscope.records.splitmix import Unsigned, scrambled
-
-Unit = Literal["user", "document"]
+from leakscope.training.dp.protected_unit import Unit
 
 
 @dataclass(frozen=True)

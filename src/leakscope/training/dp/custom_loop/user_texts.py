@@ -14,7 +14,8 @@ from leakscope.records.documents import IntArray, LongArray
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.ragged import offsets_of, places_of
 from leakscope.training.dp.clipping.module_clipper import TokenRows
-from leakscope.training.dp.privacy_units import Unit, Units
+from leakscope.training.dp.privacy_units import Units
+from leakscope.training.dp.protected_unit import Unit
 from leakscope.training.dp.sampling import Draw
 
 Collate = Callable[[list[Any]], Any]
