@@ -53,7 +53,7 @@ class SuffixLinks:
 
     def settle(self, pairs: LongArray, users: IntArray) -> None:
         """Note in `users` [n] the visits of whole users: `pairs` (user << 32 | rank), distinct."""
-        kernels.settle(np.sort(pairs), self.nodes, self.above, self.heads, users)
+        kernels.settle(np.sort(pairs, kind="stable"), self.nodes, self.above, self.heads, users)
 
     def sum_up(self, total: LongArray, users: IntArray) -> None:
         """Make counts of deep nodes out of visits and settled users, in place."""

@@ -17,7 +17,7 @@ from leakscope.engine.compiled import compiled
 def _slot_of(key, mask):
     """Where the search for `key` begins: a multiplicative hash, its high bits mixed down."""
     mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
-    return np.int64((mixed ^ (mixed >> np.uint64(29))) & np.uint64(mask))
+    return np.int64((mixed ^ (mixed >> np.uint64(32))) & np.uint64(mask))
 
 
 @compiled(inline="always")
@@ -29,6 +29,14 @@ def _child_of(node, word, keys, children):
     while keys[slot] != key and keys[slot] != -1:
         slot = (slot + 1) & mask
     return children[slot] if keys[slot] == key else 0
+
+
+@compiled(inline="always")
+def _is_next(node, word, parents, words, nodes):
+    """Whether `word` leads from `node` to the next number, as in what was inserted in one go: that
+    spares a look into the table.
+    """
+    return node + 1 < nodes and parents[node + 1] == node and words[node + 1] == word
 
 
 @compiled()
@@ -130,7 +138,10 @@ def link(order, roots, keys, children, parents, words, nodes, shallow):
         state = links[parents[node]]
         found = 0
         while state != 0:
-            found = _child_of(state, word, keys, children)
+            if _is_next(state, word, parents, words, nodes):
+                found = state + 1
+            else:
+                found = _child_of(state, word, keys, children)
             if found != 0:
                 break
             state = links[state]
@@ -186,18 +197,17 @@ def _follow(
     ids, place, stop, state, owner, keys, children, parents, words, links, ranks, total, last, pairs, size
 ):  # fmt: skip
     """Read on from a state of `shallow` words while a deep node matches, with one visit for each
-    word. Gives the place behind the last word read, and the pairs of owner and state so far.
+    word. Gives the place behind the last word read, and how many pairs there are now.
     """
     while place < stop:
         word = ids[place]
         place += 1
         found = 0
         while state != 0:
-            # What was inserted in one go has numbers in a row, which spares the table.
-            if state + 1 < len(links) and parents[state + 1] == state and words[state + 1] == word:
-                found = np.int32(state + 1)
-                break
-            found = _child_of(state, word, keys, children)
+            if _is_next(state, word, parents, words, len(links)):
+                found = state + 1
+            else:
+                found = _child_of(state, word, keys, children)
             if found != 0:
                 break
             state = links[state]
@@ -207,11 +217,9 @@ def _follow(
         total[state] += 1
         if last[state] != owner:
             last[state] = owner
-            if size == len(pairs):
-                pairs = np.concatenate((pairs, np.empty(size, np.int64)))
             pairs[size] = (np.int64(owner) << 32) | ranks[state]
             size += 1
-    return place, pairs, size
+    return place, size
 
 
 @compiled()
@@ -222,15 +230,17 @@ def walk(
     visits of deep nodes in `total`; return the pairs (owner << 32 | rank) of those visited. `last`
     keeps each node's last owner.
     """
-    pairs = np.empty(64, np.int64)
+    deep = len(links) > 0
+    pairs = np.empty(len(ids) if deep else 0, np.int64)  # at most one visit for each word
     size = 0
     resume = 0  # no deep node matches from an earlier place to where the automaton stopped
-    deep = len(links) > 0
     for document in range(len(owners)):
         owner = owners[document]
         stop = offsets[document + 1]
         for begin in range(offsets[document], stop):
             node = roots[ids[begin]]
+            if node == 0:
+                continue
             place = begin + 1
             reach = min(begin + shallow, stop)
             while node != 0:
@@ -243,12 +253,12 @@ def walk(
                 node = _child_of(node, ids[place], keys, children)
                 place += 1
             if deep and node != 0 and begin >= resume and begin + shallow < stop:
-                place, pairs, size = _follow(
+                place, size = _follow(
                     ids, place, stop, node, owner, keys, children, parents, words, links, ranks,
                     total, last, pairs, size,
                 )  # fmt: skip
                 resume = place - shallow
-    return pairs[:size]
+    return pairs[:size].copy()
 
 
 @compiled()
