@@ -57,4 +57,5 @@ class SuffixLinks:
 
     def sum_up(self, total: LongArray, users: IntArray) -> None:
         """Make counts of deep nodes out of visits and settled users, in place."""
-        kernels.sum_up(self.nodes, self.above, total, users)
+        if len(self.links):
+            kernels.sum_up(self.nodes, self.above, total, users)

@@ -194,7 +194,8 @@ def rank_states(links, order):
 
 @compiled()
 def _follow(
-    ids, place, stop, state, owner, keys, children, parents, words, links, ranks, total, last, pairs, size
+    ids, place, stop, state, owner, keys, children, parents, words, links, ranks,
+    total, last, pairs, size,
 ):  # fmt: skip
     """Read on from a state of `shallow` words while a deep node matches, with one visit for each
     word. Gives the place behind the last word read, and how many pairs there are now.
@@ -224,7 +225,8 @@ def _follow(
 
 @compiled()
 def walk(
-    ids, offsets, owners, roots, keys, children, parents, words, links, ranks, shallow, total, users, last
+    ids, offsets, owners, roots, keys, children, parents, words, links, ranks, shallow,
+    total, users, last,
 ):  # fmt: skip
     """Count from each place on the nodes of up to `shallow` words in `total` and `users`, and the
     visits of deep nodes in `total`; return the pairs (owner << 32 | rank) of those visited. `last`
