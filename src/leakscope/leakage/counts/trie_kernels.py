@@ -17,7 +17,7 @@ from leakscope.engine.compiled import compiled
 def _slot_of(key, mask):
     """Where the search for `key` begins: a multiplicative hash, its high bits mixed down."""
     mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
-    return np.int64((mixed ^ (mixed >> np.uint64(32))) & np.uint64(mask))
+    return np.int64((mixed ^ (mixed >> np.uint64(29))) & np.uint64(mask))
 
 
 @compiled(inline="always")
@@ -241,8 +241,6 @@ def walk(
         stop = offsets[document + 1]
         for begin in range(offsets[document], stop):
             node = roots[ids[begin]]
-            if node == 0:
-                continue
             place = begin + 1
             reach = min(begin + shallow, stop)
             while node != 0:
@@ -251,15 +249,15 @@ def walk(
                     last[node] = owner
                     users[node] += 1
                 if place == reach:
+                    if deep and begin >= resume and reach < stop:
+                        place, size = _follow(
+                            ids, place, stop, node, owner, keys, children, parents, words, links,
+                            ranks, total, last, pairs, size,
+                        )  # fmt: skip
+                        resume = place - shallow
                     break
                 node = _child_of(node, ids[place], keys, children)
                 place += 1
-            if deep and node != 0 and begin >= resume and begin + shallow < stop:
-                place, size = _follow(
-                    ids, place, stop, node, owner, keys, children, parents, words, links, ranks,
-                    total, last, pairs, size,
-                )  # fmt: skip
-                resume = place - shallow
     return pairs[:size].copy()
 
 
