@@ -69,17 +69,24 @@ class Counter:
     def add(self, documents: Documents) -> None:
         """Count in some more documents; users who went before the last one do not come back."""
         trie, links = self._trie, self._links
-        pairs = kernels.walk(
+        starts = kernels.walk(
             documents.ids, documents.offsets, documents.users,
-            trie.roots, trie.keys, trie.children, trie.parents, trie.words,
-            links.links, links.ranks, links.shallow,
+            trie.roots, trie.keys, trie.children, links.shallow, links.deep,
             self._total, self._users, self._last,
+        )  # fmt: skip
+        if not len(starts):
+            return
+        pairs = kernels.follow(
+            starts, documents.ids, documents.offsets, documents.users,
+            trie.keys, trie.children, trie.parents, trie.words,
+            links.links, links.ranks, links.shallow,
+            self._total, self._last,
         )  # fmt: skip
         if len(pairs):
             self._visits.add(pairs)
-            if self._visits.waiting() >= SETTLED_AT_ONCE:
-                links.settle(np.concatenate(self._visits.complete), self._users)
-                self._visits.complete.clear()
+        if self._visits.waiting() >= SETTLED_AT_ONCE:
+            links.settle(np.concatenate(self._visits.complete), self._users)
+            self._visits.complete.clear()
 
     def counts(self) -> Counts:
         """What was counted so far; counting may go on."""

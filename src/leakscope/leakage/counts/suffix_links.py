@@ -51,11 +51,16 @@ class SuffixLinks:
         )  # fmt: skip
         return SuffixLinks(shallow, links, *kernels.rank_states(links, order))
 
+    @property
+    def deep(self) -> bool:
+        """Whether any node is deep."""
+        return len(self.nodes) > 1
+
     def settle(self, pairs: LongArray, users: IntArray) -> None:
         """Note in `users` [n] the visits of whole users: `pairs` (user << 32 | rank), distinct."""
         kernels.settle(np.sort(pairs, kind="stable"), self.nodes, self.above, self.heads, users)
 
     def sum_up(self, total: LongArray, users: IntArray) -> None:
         """Make counts of deep nodes out of visits and settled users, in place."""
-        if len(self.links):
+        if self.deep:
             kernels.sum_up(self.nodes, self.above, total, users)

@@ -193,71 +193,77 @@ def rank_states(links, order):
 
 
 @compiled()
-def _follow(
-    ids, place, stop, state, owner, keys, children, parents, words, links, ranks,
-    total, last, pairs, size,
-):  # fmt: skip
-    """Read on from a state of `shallow` words while a deep node matches, with one visit for each
-    word. Gives the place behind the last word read, and how many pairs there are now.
+def walk(ids, offsets, owners, roots, keys, children, shallow, deep, total, users, last):
+    """Count from each place on the nodes of up to `shallow` words; `last` keeps each node's last
+    owner. If there are `deep` nodes, return the places (place << 32 | node) from which `shallow`
+    words match and the document goes on.
     """
-    while place < stop:
-        word = ids[place]
-        place += 1
-        found = 0
-        while state != 0:
-            if _is_next(state, word, parents, words, len(links)):
-                found = state + 1
-            else:
-                found = _child_of(state, word, keys, children)
-            if found != 0:
-                break
-            state = links[state]
-        if state == 0:
-            break
-        state = found
-        total[state] += 1
-        if last[state] != owner:
-            last[state] = owner
-            pairs[size] = (np.int64(owner) << 32) | ranks[state]
-            size += 1
-    return place, size
-
-
-@compiled()
-def walk(
-    ids, offsets, owners, roots, keys, children, parents, words, links, ranks, shallow,
-    total, users, last,
-):  # fmt: skip
-    """Count from each place on the nodes of up to `shallow` words in `total` and `users`, and the
-    visits of deep nodes in `total`; return the pairs (owner << 32 | rank) of those visited. `last`
-    keeps each node's last owner.
-    """
-    deep = len(links) > 0
-    pairs = np.empty(len(ids) if deep else 0, np.int64)  # at most one visit for each word
+    starts = np.empty(len(ids) if deep else 0, np.int64)
     size = 0
-    resume = 0  # no deep node matches from an earlier place to where the automaton stopped
     for document in range(len(owners)):
         owner = owners[document]
         stop = offsets[document + 1]
         for begin in range(offsets[document], stop):
             node = roots[ids[begin]]
             place = begin + 1
-            reach = min(begin + shallow, stop)
             while node != 0:
                 total[node] += 1
                 if last[node] != owner:
                     last[node] = owner
                     users[node] += 1
-                if place == reach:
-                    if deep and begin >= resume and reach < stop:
-                        place, size = _follow(
-                            ids, place, stop, node, owner, keys, children, parents, words, links,
-                            ranks, total, last, pairs, size,
-                        )  # fmt: skip
-                        resume = place - shallow
+                if place == stop:
+                    break
+                if place == begin + shallow:
+                    if deep:
+                        starts[size] = (np.int64(begin) << 32) | node
+                        size += 1
                     break
                 node = _child_of(node, ids[place], keys, children)
                 place += 1
+    return starts[:size].copy()
+
+
+@compiled()
+def follow(
+    starts, ids, offsets, owners, keys, children, parents, words, links, ranks, shallow, total, last
+):  # fmt: skip
+    """Read on from `starts`, the places that `walk` returned, while a deep node matches: one more
+    in `total` for the longest at each word. Return the distinct pairs (owner << 32 | rank) of the
+    nodes visited, in the order of the text.
+    """
+    pairs = np.empty(len(ids), np.int64)  # each word is read once at most
+    size = 0
+    document = 0
+    resume = 0  # no deep node matches from an earlier place to where the automaton stopped
+    for start in starts:
+        begin, state = start >> 32, start & 0xFFFFFFFF
+        if begin < resume:
+            continue
+        while begin >= offsets[document + 1]:
+            document += 1
+        owner = owners[document]
+        place = begin + shallow
+        while place < offsets[document + 1]:
+            word = ids[place]
+            place += 1
+            found = 0
+            while state != 0:
+                if _is_next(state, word, parents, words, len(links)):
+                    found = state + 1
+                else:
+                    found = _child_of(state, word, keys, children)
+                if found != 0:
+                    break
+                state = np.int64(links[state])
+            state = found
+            if state == 0:
+                break
+            total[state] += 1
+            if last[state] != owner:
+                last[state] = owner
+                pairs[size] = (np.int64(owner) << 32) | ranks[state]
+                size += 1
+        resume = place - shallow
     return pairs[:size].copy()
 
 
