@@ -31,10 +31,12 @@ class Counts:
 
 @dataclass
 class _Visits:
-    """Distinct pairs (user << 32 | rank of a deep node), in the order of the users."""
+    """Distinct pairs (user << 32 | rank of a deep node) that wait to be settled, user by user."""
 
     complete: list[LongArray] = field(default_factory=list)
-    """Of users that are not the last one."""
+    """Of users who do not go on."""
+    size: int = 0
+    """How many pairs those are."""
     current: list[LongArray] = field(default_factory=list)
     """Of the last user, who may go on."""
 
@@ -42,17 +44,22 @@ class _Visits:
         """Some more pairs, at least one."""
         users = pairs >> 32
         if self.current and self.current[0][0] >> 32 != users[-1]:
-            self.complete += self.current
+            self._completed(*self.current)
             self.current = []
         others = np.flatnonzero(users != users[-1])
         cut = int(others[-1]) + 1 if len(others) else 0
-        if cut:
-            self.complete.append(pairs[:cut])
+        self._completed(pairs[:cut])
         self.current.append(pairs[cut:])
 
-    def waiting(self) -> int:
-        """How many pairs of complete users there are."""
-        return sum(len(pairs) for pairs in self.complete)
+    def _completed(self, *pairs: LongArray) -> None:
+        self.complete += pairs
+        self.size += sum(map(len, pairs))
+
+    def take_complete(self) -> LongArray:
+        """The pairs of users who do not go on, which wait no longer."""
+        found = np.concatenate(self.complete)
+        self.complete, self.size = [], 0
+        return found
 
 
 class Counter:
@@ -84,9 +91,8 @@ class Counter:
         )  # fmt: skip
         if len(pairs):
             self._visits.add(pairs)
-        if self._visits.waiting() >= SETTLED_AT_ONCE:
-            links.settle(np.concatenate(self._visits.complete), self._users)
-            self._visits.complete.clear()
+        if self._visits.size >= SETTLED_AT_ONCE:
+            links.settle(self._visits.take_complete(), self._users)
 
     def counts(self) -> Counts:
         """What was counted so far; counting may go on."""
