@@ -19,7 +19,7 @@ def plain(document, start, length):
 @st.composite
 def cases(draw):
     """Documents of few different words, and runs in them, apart from each other or not."""
-    alphabet = st.integers(0, draw(st.integers(0, 2)))
+    alphabet = st.integers(0, draw(st.integers(0, 4)))
     documents = draw(st.lists(st.lists(alphabet, max_size=30), min_size=1, max_size=4))
     runs = []
     for number, document in enumerate(documents):
@@ -41,6 +41,15 @@ def test_copies_equal_the_definition(case, steps):
     lengths = np.array([length for _, _, length in runs], np.int64)
     found = find_copied(ids, offsets, first, lengths, steps)
     assert found.tolist() == [plain(documents[n], start, length) for n, start, length in runs]
+
+
+def test_a_run_is_found_inside_of_a_longer_one():
+    """Words 1 2 stood before within the run 3 1 2 4 only; the run 1 8 takes the chains' steps."""
+    ids = np.array([1, 9, 1, 8, 7, 3, 1, 2, 4, 6, 1, 2], np.int32)
+    runs = np.array([2, 5, 10]), np.array([2, 4, 2])
+    for steps in (0, STEPS):
+        found = find_copied(ids, np.array([0, len(ids)]), *runs, steps)
+        assert found.tolist() == [False, False, True]
 
 
 @pytest.mark.parametrize("width", [1, 99])
