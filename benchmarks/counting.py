@@ -1,4 +1,6 @@
-"""Counting against polars' n-gram group-by, ahocorasick-rs, and itself on one core."""
+"""Counting against polars' n-gram group-by, ahocorasick-rs, itself on one core, and itself on text
+that repeats itself.
+"""
 
 from functools import partial
 
@@ -12,7 +14,7 @@ from leakscope.corpus.store import Corpus, concatenate
 from leakscope.leakage.correct_runs.occurrences import collect
 from leakscope.leakage.counts.counting import Counts, count
 from leakscope.leakage.counts.trie import Trie
-from leakscope.records.documents import Documents
+from leakscope.records.documents import Documents, Scores
 
 
 def model_sequences(learned_on: Corpus, on: Corpus) -> tuple[np.ndarray, np.ndarray]:
@@ -109,7 +111,51 @@ def lines(words: int = 1_000_000, learned_on: int = 300_000) -> list[Line]:
         lambda: trie_counts(parts * 10, trie, 2), lambda: trie_counts(parts * 10, trie, 1), 5
     )
     speed = f"{10 * sum(len(part.ids) for part in parts) / two:,.0f} words/s on two"
-    return [*found, Line("count, one core / two", one / two, 1.7, False, detail=speed)]
+    found.append(Line("count, one core / two", one / two, 1.7, False, detail=speed))
+    return found + on_repeated_words(concatenate(parts), len(on.lexicon))
+
+
+def on_repeated_words(ordinary: Documents, lexicon: int, words: int = 1_000_000) -> list[Line]:
+    """Seconds for each word of a text that repeats itself against those of ordinary text, where a
+    model gives every word away: all documents are sequences. Then the search for copies alike, in
+    runs of about 10 words.
+    """
+    found = []
+    for name, phrase in (("one word", 1), ("a phrase of ten", 10)):
+        text = np.resize(np.arange(phrase, dtype=np.int32), words)
+        repeated = Documents(
+            np.zeros(1, np.int32), np.zeros(1, np.int64), np.array([0, words]), text
+        )
+        counts = all_given_away(repeated, lexicon)
+        places = (words - np.arange(1, words + 1)) // phrase + 1  # node n is the first n words
+        if (counts.total[1:] != places).any() or (counts.users[1:] != 1).any():
+            raise SystemExit(f"counts are wrong for {name} again and again")
+        for what, work in (
+            ("count", partial(all_given_away, lexicon=lexicon)),
+            ("copies", search_for_copies),
+        ):
+            took, usual = interleaved(partial(work, repeated), partial(work, ordinary), 5)
+            ratio = (took / words) / (usual / len(ordinary.ids))
+            detail = f"{1e9 * took / words:.0f} ns a word, {1e9 * usual / len(ordinary.ids):.0f} ns"
+            line = f"{what}, {name} {words // phrase:,} times / ordinary text"
+            found.append(Line(line, ratio, 3.0, True, detail=detail))
+    return found
+
+
+def all_given_away(documents: Documents, lexicon: int) -> Counts:
+    """Whole documents as sequences, from the trie on, on one core."""
+    trie = Trie.empty(lexicon)
+    trie.insert(documents.ids, documents.offsets)
+    return count(trie, [[documents]])
+
+
+def search_for_copies(documents: Documents, seed: int = 0) -> np.ndarray:
+    """Which runs are copies where nine words out of ten are predicted, at random."""
+    hit = np.random.default_rng(seed).random(len(documents.ids), np.float32) < 0.9
+    rank = np.where(hit, 0, 1).astype(np.int32)
+    nothing = np.zeros(len(rank), np.float32)
+    scores = Scores(rank, nothing, nothing, np.zeros(len(rank), np.bool_))
+    return collect(documents, scores, 1).copied
 
 
 def against_peers(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leakscope.engine.compiled import compiled
+from leakscope.leakage.correct_runs.copied_runs import find_copied
 from leakscope.leakage.correct_runs.maximal_runs import maximal_runs
 from leakscope.records.documents import (
     BoolArray,
@@ -82,39 +82,3 @@ def collect(documents: Documents, scores: Scores, top_k: int) -> Occurrences:
         log_prob=scores.log_prob[words],
         top_log_prob=scores.top_log_prob[words],
     )
-
-
-@compiled()
-def find_copied(ids, offsets, first, lengths):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
-    """[o] whether the `lengths[i]` words from `first[i]` on stand earlier in their document,
-    wholly before `first[i]`. Runs must be in order. Earlier places are found by following, from
-    each word, the chain of its own previous positions.
-    """
-    copied = np.zeros(len(first), np.bool_)
-    previous = np.empty(len(ids), np.int64)
-    size = 0
-    for i in range(len(ids)):
-        size = max(size, ids[i] + 1)
-    last = np.full(size, -1, np.int64)
-    document = 0
-    run = 0
-    for place in range(len(ids)):
-        while place >= offsets[document + 1]:
-            document += 1
-        begin = offsets[document]
-        previous[place] = last[ids[place]] if last[ids[place]] >= begin else -1
-        last[ids[place]] = place
-        if run < len(first) and first[run] == place:
-            length = lengths[run]
-            earlier = previous[place]
-            while earlier >= 0:
-                if earlier + length <= place:
-                    same = 1
-                    while same < length and ids[earlier + same] == ids[place + same]:
-                        same += 1
-                    if same == length:
-                        copied[run] = True
-                        break
-                earlier = previous[earlier]
-            run += 1
-    return copied

@@ -1,20 +1,24 @@
 """Occurrences and distinct users of every sequence of a trie, in documents in user order.
 
-One walk from each position of the text finds all sequences that begin there. A node remembers
-the last user that touched it, which is all that counting distinct users takes. Users are whole
-within a part, so counts of parts add up.
+A walk from each position of the text finds all short sequences that begin there. A node remembers
+the last user that touched it, which is all that counting distinct users takes. Long sequences are
+counted by their suffix links, so that repeated words take no more than linear time. Users are
+whole within a part, so counts of parts add up.
 """
 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 
 import numpy as np
 
-from leakscope.engine.compiled import compiled
-from leakscope.leakage.counts.trie import Trie, slot_of
+from leakscope.leakage.counts import trie_kernels as kernels
+from leakscope.leakage.counts.suffix_links import SuffixLinks
+from leakscope.leakage.counts.trie import Trie
 from leakscope.records.documents import Documents, IntArray, LongArray
+
+SETTLED_AT_ONCE = 1 << 20  # visits of complete users, 8 bytes each, kept until so many wait
 
 
 @dataclass(frozen=True)
@@ -25,27 +29,79 @@ class Counts:
     users: IntArray
 
 
+@dataclass
+class _Visits:
+    """Distinct pairs (user << 32 | rank of a deep node) that wait to be settled, user by user."""
+
+    complete: list[LongArray] = field(default_factory=list)
+    """Of users who do not go on."""
+    size: int = 0
+    """How many pairs those are."""
+    current: list[LongArray] = field(default_factory=list)
+    """Of the last user, who may go on."""
+
+    def add(self, pairs: LongArray) -> None:
+        """Some more pairs, at least one."""
+        users = pairs >> 32
+        if self.current and self.current[0][0] >> 32 != users[-1]:
+            self._completed(*self.current)
+            self.current = []
+        others = np.flatnonzero(users != users[-1])
+        cut = int(others[-1]) + 1 if len(others) else 0
+        self._completed(pairs[:cut])
+        self.current.append(pairs[cut:])
+
+    def _completed(self, *pairs: LongArray) -> None:
+        self.complete += pairs
+        self.size += sum(map(len, pairs))
+
+    def take_complete(self) -> LongArray:
+        """The pairs of users who do not go on, which wait no longer."""
+        found = np.concatenate(self.complete)
+        self.complete, self.size = [], 0
+        return found
+
+
 class Counter:
     """Counts in a stream of documents: users may continue from one chunk into the next."""
 
-    def __init__(self, trie: Trie) -> None:
+    def __init__(self, trie: Trie, links: SuffixLinks) -> None:
         self._trie = trie
+        self._links = links
         self._total = np.zeros(trie.nodes, np.int64)
         self._users = np.zeros(trie.nodes, np.int32)
         self._last = np.full(trie.nodes, -1, np.int32)
+        self._visits = _Visits()
 
     def add(self, documents: Documents) -> None:
-        """Count in some more documents, whose users are not before those already seen."""
-        trie = self._trie
-        _walk(
+        """Count in some more documents; users who went before the last one do not come back."""
+        trie, links = self._trie, self._links
+        starts = kernels.walk(
             documents.ids, documents.offsets, documents.users,
-            trie.roots, trie.keys, trie.children,
+            trie.roots, trie.keys, trie.children, links.shallow, links.deep,
             self._total, self._users, self._last,
         )  # fmt: skip
+        if not len(starts):
+            return
+        pairs = kernels.follow(
+            starts, documents.ids, documents.offsets, documents.users,
+            trie.keys, trie.children, trie.parents, trie.words,
+            links.links, links.ranks, links.shallow,
+            self._total, self._last,
+        )  # fmt: skip
+        if len(pairs):
+            self._visits.add(pairs)
+        if self._visits.size >= SETTLED_AT_ONCE:
+            links.settle(self._visits.take_complete(), self._users)
 
     def counts(self) -> Counts:
-        """What was counted so far."""
-        return Counts(self._total, self._users)
+        """What was counted so far; counting may go on."""
+        total, users = self._total.copy(), self._users.copy()
+        pairs = [*self._visits.complete, *self._visits.current]
+        if pairs:
+            self._links.settle(np.concatenate(pairs), users)
+        self._links.sum_up(total, users)
+        return Counts(total, users)
 
 
 def count(trie: Trie, parts: Iterable[Iterable[Documents]], threads: int = 1) -> Counts:
@@ -56,9 +112,10 @@ def count(trie: Trie, parts: Iterable[Iterable[Documents]], threads: int = 1) ->
     waiting = SimpleQueue[Iterable[Documents]]()
     for part in parts:
         waiting.put(part)
+    links = SuffixLinks.of(trie)
 
     def count_some(_: int) -> Counts:
-        counter = Counter(trie)
+        counter = Counter(trie, links)
         while True:
             try:
                 part = waiting.get_nowait()
@@ -73,27 +130,3 @@ def count(trie: Trie, parts: Iterable[Iterable[Documents]], threads: int = 1) ->
         np.add(found[0].total, other.total, out=found[0].total)
         np.add(found[0].users, other.users, out=found[0].users)
     return found[0]
-
-
-@compiled()
-def _walk(ids, offsets, owners, roots, keys, children, total, users, last):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    mask = len(keys) - 1
-    for document in range(len(owners)):
-        owner = owners[document]
-        stop = offsets[document + 1]
-        for begin in range(offsets[document], stop):
-            node = roots[ids[begin]]
-            place = begin + 1
-            while node != 0:
-                total[node] += 1
-                if last[node] != owner:
-                    last[node] = owner
-                    users[node] += 1
-                if place == stop:
-                    break
-                key = (np.int64(node) << 32) | ids[place]
-                slot = slot_of(key, mask)
-                while keys[slot] != key and keys[slot] != -1:
-                    slot = (slot + 1) & mask
-                node = children[slot] if keys[slot] == key else 0
-                place += 1

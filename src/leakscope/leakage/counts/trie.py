@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leakscope.engine.compiled import compiled
+from leakscope.leakage.counts import trie_kernels as kernels
 from leakscope.records.documents import IntArray, LongArray
 
 _EMPTY = np.int64(-1)
@@ -30,6 +30,8 @@ class Trie:
     words: IntArray
     """[at least n] the last word of each node's sequence."""
     nodes: int = 1
+    deepest: int = 0
+    """The number of words of the longest sequence."""
 
     @staticmethod
     def empty(lexicon: int) -> "Trie":
@@ -45,7 +47,8 @@ class Trie:
     def insert(self, ids: IntArray, offsets: LongArray) -> IntArray:
         """The node of each sequence ids[offsets[i] : offsets[i + 1]], adding what is missing."""
         self._reserve(len(ids))
-        ends, self.nodes = _insert(
+        self.deepest = max(self.deepest, int(np.diff(offsets).max(initial=0)))
+        ends, self.nodes = kernels.insert(
             ids, offsets, self.roots, self.keys, self.children, self.parents, self.words, self.nodes
         )
         return ends  # type: ignore[no-any-return]
@@ -60,7 +63,7 @@ class Trie:
 
     def sequences(self, nodes: IntArray) -> tuple[LongArray, IntArray]:
         """The words of many nodes: node i has ids[offsets[i] : offsets[i + 1]]."""
-        offsets, ids = _spell(nodes, self.parents, self.words)
+        offsets, ids = kernels.spell(nodes, self.parents, self.words)
         return offsets, ids
 
     def _reserve(self, more: int) -> None:
@@ -74,74 +77,5 @@ class Trie:
             capacity = 1 << int(2 * need - 1).bit_length()
             keys = np.full(capacity, _EMPTY, np.int64)
             children = np.zeros(capacity, np.int32)
-            _rehash(self.keys, self.children, keys, children)
+            kernels.rehash(self.keys, self.children, keys, children)
             self.keys, self.children = keys, children
-
-
-@compiled(inline="always")
-def slot_of(key, mask):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
-    """Where the search for `key` begins: a multiplicative hash, its high bits mixed down."""
-    mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
-    return np.int64((mixed ^ (mixed >> np.uint64(29))) & np.uint64(mask))
-
-
-@compiled()
-def _insert(ids, offsets, roots, keys, children, parents, words, nodes):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    ends = np.zeros(len(offsets) - 1, np.int32)
-    mask = len(keys) - 1
-    for i in range(len(offsets) - 1):
-        node = 0
-        for place in range(offsets[i], offsets[i + 1]):
-            word = ids[place]
-            if node == 0:
-                child = roots[word]
-                if child == 0:
-                    child = nodes
-                    roots[word] = child
-            else:
-                key = (np.int64(node) << 32) | word
-                slot = slot_of(key, mask)
-                while keys[slot] != key and keys[slot] != -1:
-                    slot = (slot + 1) & mask
-                if keys[slot] == -1:
-                    keys[slot] = key
-                    children[slot] = nodes
-                child = children[slot]
-            if child == nodes:
-                parents[nodes] = node
-                words[nodes] = word
-                nodes += 1
-            node = child
-        ends[i] = node
-    return ends, nodes
-
-
-@compiled()
-def _rehash(keys, children, new_keys, new_children):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    mask = len(new_keys) - 1
-    for i in range(len(keys)):
-        if keys[i] != -1:
-            slot = slot_of(keys[i], mask)
-            while new_keys[slot] != -1:
-                slot = (slot + 1) & mask
-            new_keys[slot] = keys[i]
-            new_children[slot] = children[i]
-
-
-@compiled()
-def _spell(nodes, parents, words):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    offsets = np.zeros(len(nodes) + 1, np.int64)
-    for i in range(len(nodes)):
-        node, depth = nodes[i], 0
-        while node:
-            node = parents[node]
-            depth += 1
-        offsets[i + 1] = offsets[i] + depth
-    ids = np.empty(offsets[-1], np.int32)
-    for i in range(len(nodes)):
-        node, place = nodes[i], offsets[i + 1] - 1
-        while node:
-            ids[place] = words[node]
-            node = parents[node]
-            place -= 1
-    return offsets, ids
