@@ -49,6 +49,12 @@ class Connection:
             self._model = found.reading(Corpus.open(self._corpus).lexicon)
         return self._model
 
+    def confirm(self) -> None:
+        """Raise if the model is not the one any more that gave the answers."""
+        self()  # a run that was killed after its last question has not been checked
+        if self._client is not None:
+            self._client.confirm()
+
     def close(self) -> None:
         """Hang up."""
         if self._client is not None:
@@ -72,6 +78,7 @@ def served_subject(served: Served, line: Connection, name: str | None) -> Subjec
         load=line,
         figures={"reasons": dict.fromkeys(_TRAINING, why)},
         measured=False,
+        confirm=line.confirm,
     )
 
 

@@ -62,6 +62,9 @@ class Subject:
     """The options of the command as they were given, for the manifest."""
     measured: bool = True
     """Whether `figures` has what can be known of the validation words; if not, it is measured."""
+    confirm: Callable[[], None] = lambda: None
+    """Called before anything is written: raises if the model is not the one any more that gave
+    the answers."""
 
 
 def audit(
@@ -119,6 +122,7 @@ def audit(
         said = contexts(members, chosen, corpus.documents(), settings.context_words)
         revealed = Speller(corpus.lexicon, trie, said)
         names = user_keys(shard.user_keys() for shard in corpus.shards)
+    subject.confirm()
     progress("write", 0, 1)
     tables = Tables(members, sequences, found.findings)
     tables.write_sequences(out / "sequences.parquet", chosen, listed, revealed)

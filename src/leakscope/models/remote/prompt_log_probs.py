@@ -4,12 +4,13 @@ Its tokens are aligned with words by how it spells them. It tells the few most p
 each place, so that the rank of the prompt's own token is known where it is below k.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from leakscope.corpus.lexicon import Lexicon
 from leakscope.models.alignment import Span, align
@@ -24,6 +25,8 @@ from leakscope.records.errors import LeakscopeError
 NEAR = 1e-3
 """Log-probabilities closer than this are near ties: servers compute in several precisions."""
 
+ROUNDING = 1e-4
+"""How far above 0 a log-probability may be by rounding."""
 
 Ask = Callable[[dict[str, Any], Callable[[dict[str, Any]], None]], dict[str, Any]]
 """From a request, and a check of its answer, to the answer."""
@@ -149,13 +152,13 @@ class EchoModel:
 
 
 class _Said(BaseModel):
-    """`logprobs` as the OpenAI API has it; NaN and infinity are refused."""
+    """`logprobs` as the OpenAI API has it."""
 
     model_config = ConfigDict(strict=True)
 
     tokens: list[str]
-    token_logprobs: list[FiniteFloat | None]
-    top_logprobs: list[dict[str, FiniteFloat] | None]
+    token_logprobs: list[float | None]
+    top_logprobs: list[dict[str, float] | None]
 
 
 def told_of(
@@ -171,6 +174,7 @@ def told_of(
     tokens, own, top = said.tokens, said.token_logprobs, said.top_logprobs
     if not tokens or not len(tokens) == len(own) == len(top):
         return None
+    _check_values(own, top)
     if "\u2581" not in text:  # some servers give SentencePiece's own spelling of a space
         tokens = [token.replace("\u2581", " ") for token in tokens]
         top = [entries and _respelled(entries) for entries in top]
@@ -197,6 +201,17 @@ def told_of(
         "The endpoint's tokens do not spell the prompt, so that they cannot be told apart by "
         "words; give --text-only."
     )
+
+
+def _check_values(own: Sequence[float | None], top: Sequence[dict[str, float] | None]) -> None:
+    """Raise if a value is not the logarithm of a probability, as far as rounding allows."""
+    values = [value for value in own if value is not None]
+    values += [value for entries in top if entries for value in entries.values()]
+    if not all(-math.inf < value <= ROUNDING for value in values):
+        raise LeakscopeError(
+            "The endpoint tells log-probabilities above 0 or not finite, which no probability has; "
+            "update its server, or give --text-only."
+        )
 
 
 def _respelled(entries: dict[str, float]) -> dict[str, float]:
