@@ -3,6 +3,7 @@ the model that it served, and do the log-probabilities that it tells belong to t
 names?
 """
 
+import threading
 from collections.abc import Callable
 from statistics import median
 from typing import Any
@@ -48,16 +49,19 @@ class _Watch:
 
     def __init__(self, client: Client, model: EchoModel | TabModel, known: dict[str, Any]) -> None:
         self._client, self._model, self._known = client, model, known
+        self._lock = threading.Lock()
         self._seen = self._differing = 0
 
     def __call__(self, request: dict[str, Any] | None, kept: dict[str, Any] | None) -> None:
         """Ask our own prompt again; and the last request, if its answer had been kept."""
         same = _alike(self._known, _facts(self._model))
         if same and request is not None and kept is not None:
-            self._seen += 1
-            self._differing += not _same_answer(kept, self._client.fresh(request))
-            # One may differ by a near tie, since servers compute in several precisions.
-            same = self._differing < 2 or 2 * self._differing <= self._seen
+            differs = not _same_answer(kept, self._client.fresh(request))
+            with self._lock:
+                self._seen += 1
+                self._differing += differs
+                # One may differ by a near tie, since servers compute in several precisions.
+                same = self._differing < 2 or 2 * self._differing <= self._seen
         if not same:
             self._client.answers.note(_name(self._client), CHANGED)
             raise LeakscopeError(
