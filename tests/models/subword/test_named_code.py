@@ -1,11 +1,13 @@
 """Models, adapters and templates of strangers that name code: none of it is run."""
 
 import json
+import pickle
 
 import pytest
 import torch
 from jinja2.exceptions import SecurityError
 from peft import LoraConfig, get_peft_model
+from safetensors.torch import load_file
 
 from leakscope.models.subword.loading import load_causal
 from leakscope.models.subword.named_code import refuse_named_code
@@ -75,6 +77,26 @@ def test_code_in_the_directory_is_not_run(model, evil):
     assert not evil.exists()
     edit(model / "config.json", model_type="unheard_of")
     with pytest.raises(LeakscopeError, match="needs code of its own"):
+        load_causal(model)
+    assert not evil.exists()
+
+
+class Evil:
+    def __init__(self, marker):
+        self.marker = marker
+
+    def __reduce__(self):
+        return (open, (self.marker, "w"))
+
+
+@pytest.mark.parametrize("name", ["evil.bin", "../model.safetensors", "/evil.safetensors"])
+def test_an_index_names_safetensors_of_its_directory_only(model, evil, name):
+    (model / "evil.bin").write_bytes(pickle.dumps({"x": Evil(str(evil))}))
+    weights = dict.fromkeys(load_file(model / "model.safetensors"), name)
+    (model / "model.safetensors").rename(model / "other.safetensors")
+    index = {"metadata": {}, "weight_map": weights}
+    (model / "model.safetensors.index.json").write_text(json.dumps(index))
+    with pytest.raises(LeakscopeError, match="names weights that are not safetensors"):
         load_causal(model)
     assert not evil.exists()
 

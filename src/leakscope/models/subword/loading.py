@@ -15,7 +15,7 @@ import torch
 
 from leakscope.models.subword.adapters import ADAPTER, adapted, base_of
 from leakscope.models.subword.causal_model import CausalModel, causal_model
-from leakscope.models.subword.named_code import refuse_named_code
+from leakscope.models.subword.named_code import refuse_foreign_weights, refuse_named_code
 from leakscope.models.subword.soundness import check_finite
 from leakscope.models.subword.window_reader import Padding
 from leakscope.models.word.model_directory import choose_device
@@ -102,6 +102,7 @@ def _network(path: Path, dtype: torch.dtype) -> Any:
 
     source, options = _source(path)
     refuse_named_code(path / "config.json")
+    refuse_foreign_weights(path)
     with _readable(path):
         config = AutoConfig.from_pretrained(source, **options)
     if config.is_encoder_decoder or type(config) not in AutoModelForCausalLM._model_mapping:
