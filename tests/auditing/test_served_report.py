@@ -15,6 +15,7 @@ from leakscope.corpus.build_settings import BuildSettings
 from leakscope.corpus.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.corpus.words import spans
+from leakscope.models.remote import client as clients
 from leakscope.models.remote.endpoint import Endpoint, RequestLimits
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.runs.report_settings import ReportSettings
@@ -84,7 +85,8 @@ def test_the_report_is_the_local_models(model, corpus, local, tmp_path, mode):
 
 
 @pytest.mark.parametrize("mode", ["log-probs", "text"])
-def test_a_killed_server_costs_no_request(model, corpus, tmp_path, mode):
+def test_a_killed_server_costs_no_request(model, corpus, tmp_path, mode, monkeypatch):
+    monkeypatch.setattr(clients, "WATCHED", 10**9)  # who serves is seen at both ends only
     whole, broken = Served(*model), Served(*model)
     with serving(whole) as url:
         report(url, corpus.path, tmp_path / "whole", ASKED, *asked(url, mode), threads=1)
@@ -98,14 +100,30 @@ def test_a_killed_server_costs_no_request(model, corpus, tmp_path, mode):
         report(url, corpus.path, tmp_path / "r", ASKED, *asked(url, mode, answers), threads=1)
         counts = Counter(json.dumps(body) for body in broken.asked)
         check = json.dumps(broken.asked[0])
-        assert counts.pop(check) == 2, "who serves is asked anew"
+        assert counts.pop(check) == 3, "who serves is asked anew, and at the end"
         assert set(counts.values()) == {1}
         assert set(counts) | {check} == {json.dumps(body) for body in whole.asked}
         before = len(broken.asked)
         report(url, corpus.path, tmp_path / "again", ASKED, *asked(url, mode, answers), threads=1)
-        assert len(broken.asked) == before + 1, "all answers were kept"
+        assert len(broken.asked) == before + 2, "all answers were kept"
     for other in ("r", "again"):
         assert rows_of(tmp_path / other, *COUNTS) == rows_of(tmp_path / "whole", *COUNTS)
+
+
+@pytest.mark.parametrize("mode", ["log-probs", "text"])
+def test_a_model_that_is_changed_before_the_end_is_noticed(model, corpus, tmp_path, mode):
+    served = Served(*model)
+    with serving(served) as url:
+        report(url, corpus.path, tmp_path / "whole", ASKED, *asked(url, mode), threads=1)
+        half, answers = len(served.asked) // 2, tmp_path / "answers"
+        served.asked.clear()
+        served.next_network = (half, type(model[0])(model[0].config).eval())
+        with pytest.raises(LeakscopeError, match="has changed its model while it was asked"):
+            report(url, corpus.path, tmp_path / "r", ASKED, *asked(url, mode, answers), threads=1)
+        assert not (tmp_path / "r" / "metrics.json").exists()
+        served.network, served.next_network = model[0], None
+        with pytest.raises(LeakscopeError, match="does not serve the model that the kept"):
+            report(url, corpus.path, tmp_path / "r", ASKED, *asked(url, mode, answers), threads=1)
 
 
 def test_a_spent_budget_can_be_raised(model, corpus, tmp_path):

@@ -2,10 +2,11 @@
 servers agree on them, with the faults that servers have.
 """
 
+import gzip
 import json
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -34,11 +35,22 @@ class Served:
     """Answers to the next requests: status, and Retry-After."""
     dies_after: int | None = None
     """After so many answers the server breaks off connections, as a killed one."""
+    next_network: tuple[int, object] | None = None
+    """After so many answers, the network that is served from then on."""
+    shift: float = 0.0
+    """Added to every log-probability."""
+    packing: str | None = None
+    """How answers are packed: gzip, a bomb of gzip, or a name that nobody asked for."""
+    drip: str | None = None
+    """Which part of an answer comes a byte at a time: its head or its body."""
+    padding: int = 0
+    """Bytes of white space before an answer."""
     seconds: float = 0.0
     """How long an answer takes."""
     asked: list[dict] = field(default_factory=list)
     """The bodies of all answered requests."""
     times: list[float] = field(default_factory=list)
+    connections: int = 0
     at_once: int = 0
     most_at_once: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -94,8 +106,8 @@ class Served:
                 for id, value in zip(best.indices.tolist(), best.values.tolist(), strict=True)
             }
             entries[self.spell(token)] = float(row[token])
-            own.append(float(row[token]))
-            top.append(entries)
+            own.append(float(row[token]) + self.shift)
+            top.append({name: value + self.shift for name, value in entries.items()})
         if not self.begins:
             own[0], top[0] = None, None
         spelled = [self.spell(token) for token in tokens]
@@ -104,6 +116,11 @@ class Served:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+
+    def setup(self):
+        super().setup()
+        with self.server.served.lock:
+            self.server.served.connections += 1
 
     def log_message(self, *_):
         pass
@@ -130,6 +147,8 @@ class _Handler(BaseHTTPRequestHandler):
                 with served.lock:
                     dead = served.dies_after is not None and len(served.asked) >= served.dies_after
                     if not dead:
+                        if served.next_network and len(served.asked) >= served.next_network[0]:
+                            served.network = served.next_network[1]
                         found = served.complete(body)
                         served.asked.append(body)
                 if dead:
@@ -141,14 +160,27 @@ class _Handler(BaseHTTPRequestHandler):
                 served.at_once -= 1
 
     def answer(self, status, content, after=None):
-        sent = json.dumps(content).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(sent)))
+        served = self.server.served
+        sent = b" " * served.padding + json.dumps(content).encode()
+        if served.packing in ("gzip", "bomb"):
+            sent = gzip.compress(b" " * (served.packing == "bomb") * (1 << 28) + sent)
+        head = [f"HTTP/1.1 {status} X", "Content-Type: application/json"]
+        if served.packing is not None:
+            head.append(f"Content-Encoding: {served.packing.replace('bomb', 'gzip')}")
         if after is not None:
-            self.send_header("Retry-After", after)
-        self.end_headers()
-        self.wfile.write(sent)
+            head.append(f"Retry-After: {after}")
+        lines = "\r\n".join([*head, f"Content-Length: {len(sent)}", "", ""]).encode()
+        with suppress(OSError):  # whoever asks may have gone away
+            self.put(lines, served.drip == "head")
+            self.put(sent, served.drip == "body")
+
+    def put(self, data, slowly):
+        if not slowly:
+            self.wfile.write(data)
+            return
+        for byte in data:
+            self.wfile.write(bytes([byte]))
+            time.sleep(0.1)
 
 
 @contextmanager

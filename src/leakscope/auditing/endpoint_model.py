@@ -44,6 +44,12 @@ class Connection:
             self._model = remote_model(self._client).reading(self._corpus.lexicon)
         return self._model
 
+    def confirm(self) -> None:
+        """Raise if the model is no longer the one that gave the answers."""
+        self()  # a run that was killed after its last question has not been checked
+        if self._client is not None:
+            self._client.confirm()
+
     def close(self) -> None:
         """Hang up."""
         if self._client is not None:
@@ -61,6 +67,7 @@ def served_subject(endpoint: Endpoint, connection: Connection, name: str | None)
         load=connection,
         figures=ModelFigures.without_training(TEXT_ONLY if endpoint.mode == "text" else ASK),
         measured=False,
+        confirm=connection.confirm,
     )
 
 

@@ -76,6 +76,7 @@ def audit(
     figures = figures.updated(_benchmark(judge, scoring, settings, resources.threads))
     near_ties = sum(totals_in(part).near_ties for part in parts)
     metrics = metrics_of(counted, corpus, settings, figures, near_ties, look.findings)
+    subject.confirm()
     progress("write", 0, 1)
     _write_tables(out, parts, corpus, settings, counted, look, sizes)
     write_json(out / "metrics.json", metrics)

@@ -24,3 +24,6 @@ class Subject:
     """The options of the command as they were given, for the manifest."""
     measured: bool = True
     """Whether `figures` has what can be known of the validation words; if not, it is measured."""
+    confirm: Callable[[], None] = lambda: None
+    """Called before anything is written: raises if the model is no longer the one that gave the
+    answers."""

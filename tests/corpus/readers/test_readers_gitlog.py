@@ -1,39 +1,10 @@
-import os
-import subprocess
-
 import pytest
 
+from git_repositories import commit, git
 from leakscope.corpus.readers.gitlog import read_git, strip_trailers
 from leakscope.corpus.readers.input_settings import InputSettings
 from leakscope.corpus.readers.rows import INVALID_UTF8, Row
 from leakscope.records.errors import LeakscopeError
-
-PERSON = {
-    f"GIT_{role}_{key}": value
-    for role in ("AUTHOR", "COMMITTER")
-    for key, value in {
-        "NAME": "Ann",
-        "EMAIL": "ann@x.org",
-        "DATE": "2020-01-01T00:00:00Z",
-    }.items()
-} | {"GIT_CONFIG_GLOBAL": os.devnull}
-
-
-def git(path, *arguments, data=b"", **environment):
-    done = subprocess.run(
-        ["git", *arguments],
-        cwd=path,
-        input=data,
-        env={**os.environ, **PERSON, **environment},
-        capture_output=True,
-        check=True,
-    )
-    return done.stdout
-
-
-def commit(path, data, *options, **environment):
-    arguments = ("commit", "-q", "--allow-empty", "--cleanup=verbatim", "-F", "-")
-    git(path, *options, *arguments, data=data, **environment)
 
 
 @pytest.fixture

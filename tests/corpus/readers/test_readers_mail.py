@@ -3,8 +3,9 @@ import gzip
 import pytest
 
 from leakscope.corpus.readers import mail
+from leakscope.corpus.readers.html_text import html_text
 from leakscope.corpus.readers.input_settings import InputSettings
-from leakscope.corpus.readers.mail import html_text, read_maildir, read_mbox, strip_reply
+from leakscope.corpus.readers.mail import read_maildir, read_mbox, strip_reply
 from leakscope.corpus.readers.rows import INVALID_UTF8, MALFORMED, TOO_LONG, Row
 from leakscope.records.errors import LeakscopeError
 

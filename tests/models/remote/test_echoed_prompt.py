@@ -65,13 +65,20 @@ def test_tokens_that_are_spelled_alike_make_near_ties():
     assert [each.near for each in inside] == [False, True, False]
 
 
+@pytest.mark.parametrize("value", [1e-3, 1.0, float("inf"), float("-inf"), float("nan")])
+def test_values_that_no_probability_has(value):
+    for own, top in ((value, -1.0), (-1.0, value)):
+        said = choice(["the", " cat", "."], [None, own, -1.5], [None, {" cat": top}, TOP[2]])
+        with pytest.raises(LeakscopeError, match="above 0 or not finite"):
+            answers_of(said, "", "the cat.", 1)
+
+
 @pytest.mark.parametrize(
     "logprobs",
     [
         "none",
         [],
         {"tokens": ["the cat."], "token_logprobs": ["-1"], "top_logprobs": [None]},
-        {"tokens": ["the cat."], "token_logprobs": [float("nan")], "top_logprobs": [{}]},
         {"tokens": ["the cat."], "token_logprobs": [-1.0], "top_logprobs": [[{}]]},
         {"tokens": ["the cat."], "token_logprobs": [-1.0], "top_logprobs": [{"a": None}]},
         {"tokens": [7], "token_logprobs": [-1.0], "top_logprobs": [{}]},

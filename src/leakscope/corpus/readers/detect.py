@@ -7,10 +7,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from leakscope.corpus.readers.gitlog import git_folder, read_git
+from leakscope.corpus.readers.gitlog import read_git
 from leakscope.corpus.readers.input_settings import InputSettings
 from leakscope.corpus.readers.jsonl import objects, read_jsonl
 from leakscope.corpus.readers.mail import read_maildir, read_mbox
+from leakscope.corpus.readers.received_repository import git_folder
 from leakscope.corpus.readers.reddit import read_reddit
 from leakscope.corpus.readers.rows import Row, RowReader
 from leakscope.records.errors import LeakscopeError

@@ -1,13 +1,15 @@
 """Commit messages of a git repository, by author."""
 
 import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from leakscope.corpus.readers.byte_lines import MAX_RECORD
+from leakscope.corpus.readers.charsets import decode_known
+from leakscope.corpus.readers.git_isolation import isolated_git
 from leakscope.corpus.readers.input_settings import InputSettings
-from leakscope.corpus.readers.rows import INVALID_UTF8, Row
+from leakscope.corpus.readers.rows import INVALID_UTF8, TOO_LONG, Row
 from leakscope.records.errors import LeakscopeError
 
 CHUNK = 1 << 16
@@ -18,38 +20,25 @@ TRAILER = re.compile(
 
 
 def read_git(path: Path, settings: InputSettings) -> Iterator[Row]:
-    """Yield the commits that HEAD reaches, newest first: author's e-mail (or name) and message."""
-    git = ["git", "-c", "i18n.logOutputEncoding=UTF-8", f"--git-dir={git_folder(path)}"]
-    try:
-        head = subprocess.run(
-            [*git, "rev-parse", "--quiet", "--verify", "HEAD^{commit}"],
-            capture_output=True,
-            check=False,
-        )
-    except FileNotFoundError as error:
-        raise LeakscopeError("git is not installed: install it to read a repository.") from error
-    if head.returncode != 0:
-        raise LeakscopeError(f"{path} has no commits that git can read: check out a branch.")
-    log = [*git, "log", "-z", "--no-show-signature", "--no-color", "--format=%ae%x00%an%x00%B"]
-    # Leaving the block early closes the pipe, and git stops.
-    with subprocess.Popen(log, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
-        if process.stdout is not None:
-            fields = _fields(process.stdout)
-            yield from map(_row, fields, fields, fields)
-    if process.returncode != 0:
-        raise LeakscopeError(f"{path} cannot be read to its first commit: run git fsck on it.")
+    """Yield the commits that HEAD reaches, newest first: author's e-mail (or name) and message.
 
-
-def git_folder(path: Path) -> Path:
-    """Return the git folder of a work tree or bare repository, but not of one that contains it.
-
-    Named outright, it also wins over a GIT_DIR that a hook has set.
+    Nothing of the repository is run, its settings are not read, and nothing is fetched.
     """
-    if (path / ".git").exists():
-        return path / ".git"
-    if (path / "HEAD").is_file() and (path / "objects").is_dir() and (path / "refs").is_dir():
-        return path
-    raise LeakscopeError(f"{path} is not a git repository: name its top folder.")
+    with isolated_git(path) as git:
+        if not git.succeeds("rev-parse", "--quiet", "--verify", "HEAD^{commit}"):
+            raise LeakscopeError(f"{path} has no commits that git can read: check out a branch.")
+        # Leaving the block early closes the pipes, and git stops. Commits are taken raw: git would
+        # convert them from any charset that they name.
+        with (
+            git.start("rev-list", "HEAD") as names,
+            git.start("cat-file", "--batch", "--buffer", stdin=names.stdout) as commits,
+        ):
+            if names.stdout is not None and commits.stdout is not None:
+                names.stdout.close()  # cat-file has it
+                for raw in _commits(path, commits.stdout):
+                    yield Row(None, None, TOO_LONG) if raw is None else commit_row(raw)
+        if names.returncode != 0 or commits.returncode != 0:
+            raise _cut(path)
 
 
 def strip_trailers(message: str) -> str:
@@ -60,19 +49,49 @@ def strip_trailers(message: str) -> str:
     return "\n".join(lines)
 
 
-def _fields(stream: IO[bytes]) -> Iterator[bytes]:
-    """Yield what stands before each NUL."""
-    parts: list[bytes] = []
-    while chunk := stream.read(CHUNK):
-        first, *more = chunk.split(b"\0")
-        parts.append(first)
-        for field in more:
-            yield b"".join(parts)
-            parts = [field]
-
-
-def _row(email: bytes, name: bytes, message: bytes) -> Row:
+def commit_row(raw: bytes) -> Row:
+    """Read a raw commit as git shows it: its last author, and its message up to a NUL."""
+    head, _, message = raw.partition(b"\n\n")
+    fields = dict(line.partition(b" ")[::2] for line in head.split(b"\n"))
+    charset = next(
+        (line[9:] for line in head.split(b"\n") if line.startswith(b"encoding ")), b"utf-8"
+    )
+    name, _, rest = fields.get(b"author", b"").partition(b"<")
+    email, closed, _ = rest.partition(b">")
+    person = (email or name.strip()) if closed else b""
     try:
-        return Row((email or name).decode() or None, strip_trailers(message.decode()))
+        user = _decoded(person, charset)
+        text = _decoded(message.partition(b"\0")[0], charset)
     except UnicodeDecodeError:
         return Row(None, None, INVALID_UTF8)
+    return Row(user or None, strip_trailers(text))
+
+
+def _commits(path: Path, stream: IO[bytes]) -> Iterator[bytes | None]:
+    """Yield the raw commits of `git cat-file --batch`; None for one over MAX_RECORD bytes."""
+    while header := stream.readline(CHUNK):
+        parts = header.split()
+        if len(parts) != 3 or parts[1] != b"commit":
+            raise _cut(path)  # it is missing, or no commit
+        size = int(parts[2])
+        kept = size <= MAX_RECORD
+        raw = stream.read(size) if kept else None
+        left = 1 if kept else size + 1  # a line end follows
+        while left:
+            skipped = len(stream.read(min(left, CHUNK)))
+            if not skipped:
+                raise _cut(path)
+            left -= skipped
+        yield raw
+
+
+def _decoded(data: bytes, charset: bytes) -> str:
+    """Decode by what a commit says of itself; where that is wrong, it may still be UTF-8."""
+    try:
+        return decode_known(data, charset.decode("ascii", "replace"))
+    except UnicodeError:
+        return data.decode()
+
+
+def _cut(path: Path) -> LeakscopeError:
+    return LeakscopeError(f"{path} cannot be read to its first commit: run git fsck on it.")

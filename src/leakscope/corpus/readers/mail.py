@@ -1,18 +1,31 @@
 """Mail: mbox files and maildir folders; each message without what it quotes."""
 
-import email
 import re
 from collections.abc import Iterator
 from email.errors import MessageError
 from email.header import decode_header, make_header
 from email.message import Message
 from email.utils import getaddresses
-from html.parser import HTMLParser
 from pathlib import Path
 
+from leakscope.corpus.readers.bounded_message import (
+    MOST_LINES,
+    BoundedMessage,
+    TooComplexError,
+    parse_message,
+)
 from leakscope.corpus.readers.byte_lines import MAX_RECORD, open_bytes
+from leakscope.corpus.readers.charsets import decode_known, is_known
+from leakscope.corpus.readers.html_text import html_text
 from leakscope.corpus.readers.input_settings import InputSettings
-from leakscope.corpus.readers.rows import INVALID_UTF8, MALFORMED, TOO_LONG, Row
+from leakscope.corpus.readers.rows import (
+    INVALID_UTF8,
+    LINK_OUTSIDE,
+    MALFORMED,
+    TOO_COMPLEX,
+    TOO_LONG,
+    Row,
+)
 from leakscope.records.errors import LeakscopeError
 
 QUOTED = re.compile(r"\s*(?:[A-Z][A-Za-z]{0,3})?>")
@@ -29,9 +42,7 @@ RULE = re.compile(r"\s*_{20,}\s*$")
 AFTER_RULE = re.compile(
     r"\s*(?:From|Von|De)\s?:|.*(?:mailing list|unsubscribe|listinfo|https?://)", re.IGNORECASE
 )
-AT = re.compile(r"\s*([^\s<>\"]+) at ([^\s<>\"]+\.[^\s<>\"]+)")
-SILENT_TAGS = {"script", "style", "head", "title", "blockquote"}
-BLOCK_TAGS = {"p", "div", "br", "tr", "li", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "table"}
+AT = re.compile(r"(?<!\s)\s*+(?<![^\s<>\"])([^\s<>\"]++) at ([^\s<>\"]+\.[^\s<>\"]+)")
 
 
 def read_mbox(path: Path, settings: InputSettings) -> Iterator[Row]:
@@ -40,15 +51,23 @@ def read_mbox(path: Path, settings: InputSettings) -> Iterator[Row]:
 
 
 def read_maildir(path: Path, settings: InputSettings) -> Iterator[Row]:
-    """Yield the messages of a maildir and of its subfolders, by folder and then by file name."""
+    """Yield the messages of a maildir and of its subfolders, by folder and then by file name.
+
+    A link that leads out of the maildir is not followed: it gives a row that is set aside.
+    """
     if not ((path / "cur").is_dir() and (path / "new").is_dir()):
         raise LeakscopeError(f"{path} is not a maildir: name a folder that contains cur and new.")
+    root = path.resolve()
     subfolders = sorted(f for f in path.glob(".*") if (f / "cur").is_dir() or (f / "new").is_dir())
     for folder in [path, *subfolders]:
         for part in (folder / "cur", folder / "new"):
-            names = sorted(part.iterdir()) if part.is_dir() else []
-            for file in names:
-                if file.is_file() and not file.name.startswith("."):
+            if part.is_dir() and not part.resolve().is_relative_to(root):
+                yield Row(None, None, LINK_OUTSIDE)
+                continue
+            for file in sorted(part.iterdir()) if part.is_dir() else []:
+                if file.is_symlink() and not file.resolve().is_relative_to(root):
+                    yield Row(None, None, LINK_OUTSIDE)
+                elif file.is_file() and not file.name.startswith("."):
                     with open_bytes(file) as stream:
                         raw = stream.read(MAX_RECORD + 1)
                     yield _row(raw if len(raw) <= MAX_RECORD else None)
@@ -58,16 +77,20 @@ def strip_reply(text: str) -> str:
     """Return what the sender wrote: no quotes, attributions, forwards, signature or list footer."""
     lines = text.splitlines()
     kept: list[str] = []
+    full: list[int] = []  # places of the kept lines that are not blank
     quoting = False
     for number, line in enumerate(lines):
         if _ends_message(line, lines[number + 1 : number + 7]):
             break
-        if not QUOTED.match(line):
+        quoted = bool(QUOTED.match(line))
+        if not quoted:
+            if line.strip():
+                full.append(len(kept))
             kept.append(line)
         elif not quoting:
-            _drop_attribution(kept, before_quote=True)
-        quoting = bool(QUOTED.match(line))
-    _drop_attribution(kept, before_quote=False)
+            _drop_attribution(kept, full, before_quote=True)
+        quoting = quoted
+    _drop_attribution(kept, full, before_quote=False)
     return "\n".join(kept).strip()
 
 
@@ -78,23 +101,26 @@ def _ends_message(line: str, following: list[str]) -> bool:
     return bool(RULE.match(line)) and any(AFTER_RULE.match(after) for after in following)
 
 
-def _drop_attribution(kept: list[str], before_quote: bool) -> None:
+def _drop_attribution(kept: list[str], full: list[int], before_quote: bool) -> None:
     """Remove "On ... wrote:" from the end, be it one line or two; blank lines after it go too.
 
     Without a date, "Ann wrote:" is an attribution only if a quote follows.
     """
-    end = len(kept)
-    while end and not kept[end - 1].strip():
-        end -= 1
+    end = full[-1] + 1 if full else 0
     last = [line.strip()[:500] for line in kept[max(end - 2, 0) : end]]
     if not last:
         return
     if ATTRIBUTION.match(last[-1]):
-        del kept[end - 1 :]
+        end -= 1
     elif len(last) == 2 and re.search(r"\d", last[0]) and ATTRIBUTION.match(" ".join(last)):
-        del kept[end - 2 :]
+        end -= 2
     elif before_quote and SAYS.match(last[-1]):
-        del kept[end - 1 :]
+        end -= 1
+    else:
+        return
+    del kept[end:]
+    while full and full[-1] >= end:
+        full.pop()
 
 
 def _messages(path: Path) -> Iterator[bytes | None]:
@@ -109,9 +135,12 @@ def _messages(path: Path) -> Iterator[bytes | None]:
                 parts, size = [], 0
             elif parts is not None:
                 size += len(line)
-                if size > MAX_RECORD:
+                if size > MAX_RECORD or len(parts) > MOST_LINES:
+                    size = MAX_RECORD + 1
                     parts.clear()
-                elif at_start and re.match(rb">+From ", line):  # escaped, not quoted
+                elif (
+                    at_start and line[:1] == b">" and re.match(rb">+From ", line)
+                ):  # escaped, not quoted
                     parts.append(line[1:])
                 else:
                     parts.append(line)
@@ -129,8 +158,10 @@ def _row(raw: bytes | None) -> Row:
     if raw is None:
         return Row(None, None, TOO_LONG)
     try:
-        message = email.message_from_bytes(raw)
+        message = parse_message(raw)
         user, body = _sender(message), _body(message)
+    except TooComplexError:
+        return Row(None, None, TOO_COMPLEX)
     except UnicodeError:
         return Row(None, None, INVALID_UTF8)
     except (MessageError, ValueError, LookupError, TypeError, AttributeError, AssertionError):
@@ -140,11 +171,13 @@ def _row(raw: bytes | None) -> Row:
     return Row(user, None if body is None else strip_reply(body))
 
 
-def _sender(message: Message) -> str | None:
+def _sender(message: BoundedMessage) -> str | None:
     """Return the first address of From in lower case, or None; "ann at site.org" counts too."""
-    raw = str(message.get("From", ""))
+    raw = message.short("From")
     try:
-        decoded = str(make_header(decode_header(raw)))
+        pieces = decode_header(raw)
+        known = all(charset is None or is_known(charset) for _, charset in pieces)
+        decoded = str(make_header(pieces)) if known else ""
     except (MessageError, ValueError, LookupError):
         decoded = ""
     # The raw header goes first: a decoded name may hold a comma, which would end the address.
@@ -188,48 +221,6 @@ def _decode(part: Message) -> str:
     payload = part.get_payload(decode=True)
     data = payload if isinstance(payload, bytes) else b""
     charset = part.get_content_charset() or "utf-8"
-    try:
-        text = data.decode("utf-8" if charset in ("us-ascii", "ascii") else charset)
-    except (LookupError, ValueError) as error:
-        raise UnicodeError("undecodable part") from error
+    text = decode_known(data, "utf-8" if charset in ("us-ascii", "ascii") else charset)
     text.encode()  # some charsets can spell lone surrogates
     return text.replace("\r\n", "\n")
-
-
-def html_text(html: str) -> str:
-    """Return the text of an HTML page: no tags, scripts or block quotes; blocks end in newlines."""
-    collector = _TextCollector()
-    collector.feed(html)
-    collector.close()
-    text = re.sub(r"[ \t]*\n[ \t]*", "\n", "".join(collector.parts))
-    return re.sub(r"\n{3,}", "\n\n", text).strip()
-
-
-class _TextCollector(HTMLParser):
-    """Collects the text between tags, except within tags whose content nobody wrote to be read."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.parts: list[str] = []
-        self._silent: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Enter a silent tag, or start a line."""
-        if tag == "body" and "head" in self._silent:  # the end of the head may be left out
-            self._silent.clear()
-        if tag in SILENT_TAGS:
-            self._silent.append(tag)
-        elif tag in BLOCK_TAGS:
-            self.parts.append("\n")
-
-    def handle_endtag(self, tag: str) -> None:
-        """Leave a silent tag."""
-        if tag in self._silent:
-            del self._silent[self._silent.index(tag) :]
-        elif tag in BLOCK_TAGS and tag != "br":
-            self.parts.append("\n")
-
-    def handle_data(self, data: str) -> None:
-        """Keep text, its line breaks as spaces."""
-        if not self._silent:
-            self.parts.append(re.sub(r"\s+", " ", data))

@@ -13,6 +13,8 @@ MALFORMED = "malformed record"
 DELETED_AUTHOR = "deleted author"
 REMOVED_TEXT = "removed text"
 TOO_LONG = "too long"
+TOO_COMPLEX = "too complex"
+LINK_OUTSIDE = "link to outside"
 
 
 class Row(NamedTuple):

@@ -120,16 +120,27 @@ def _dataset_files(folder: Path) -> Iterator[Path]:
     """Yield the Arrow files of a saved dataset, or of each split of a saved DatasetDict."""
     if (folder / "dataset_dict.json").is_file():
         for split in _entry(folder / "dataset_dict.json", "splits"):
-            yield from _dataset_files(folder / str(split))
+            yield from _dataset_files(_within(folder, str(split)))
         return
     state = folder / "state.json"
     if not state.is_file():
         raise LeakscopeError(f"{folder} has no state.json: name its .arrow files one by one.")
     for entry in _entry(state, "_data_files"):
-        file = folder / str(entry["filename"] if isinstance(entry, dict) else entry)
+        file = _within(folder, str(entry.get("filename") if isinstance(entry, dict) else entry))
         if not file.is_file():
             raise LeakscopeError(f"{file} is missing from the saved dataset: save it again.")
         yield file
+
+
+def _within(folder: Path, name: str) -> Path:
+    """Return a part of a saved dataset; raise if its name leads out of the folder."""
+    part, root = folder / name, folder.resolve()
+    if root not in part.resolve().parents:
+        raise LeakscopeError(
+            f"{folder} names a part that is not in it: save the dataset again, or name its .arrow "
+            "files one by one."
+        )
+    return part
 
 
 def _entry(path: Path, key: str) -> list[Any]:

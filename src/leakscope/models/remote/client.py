@@ -5,6 +5,7 @@ Nothing that a server says of an error is repeated, since it may quote the promp
 """
 
 import email.utils
+import json
 import random
 import threading
 import time
@@ -17,6 +18,13 @@ import httpx2
 
 from leakscope.engine.progress import Progress, silent
 from leakscope.models.remote.answer_cache import Answers
+from leakscope.models.remote.bounded_http import (
+    LARGEST_ANSWER,
+    BoundedHttp,
+    Reply,
+    TooLargeError,
+    UnknownEncodingError,
+)
 from leakscope.models.remote.endpoint import Endpoint, RequestLimits
 from leakscope.records.errors import LeakscopeError
 
@@ -24,6 +32,11 @@ LONGEST_PAUSE = 60.0  # seconds
 PASSING = (408, 409, 425, 429)
 """Answers that may be others a moment later, beside all from 500 on."""
 
+WATCHED = 100
+"""Answers, kept ones included, after which it is seen anew whether the model is the same."""
+
+Watch = Callable[[dict[str, Any] | None, dict[str, Any] | None], None]
+"""Takes the last request, and its answer if that had been kept."""
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -49,15 +62,10 @@ class Client:
         self._next = 0.0  # when the next request may be sent
         self._stop = threading.Event()
         headers = {} if limits.key is None else {"Authorization": f"Bearer {limits.key}"}
-        # Neither proxies nor passwords are taken from the environment, and redirections are not
-        # followed: the text goes to the named address and nowhere else.
-        self._http = httpx2.Client(
-            headers=headers,
-            timeout=httpx2.Timeout(limits.timeout, connect=min(10.0, limits.timeout)),
-            limits=httpx2.Limits(max_connections=limits.concurrency),
-            trust_env=False,
-            follow_redirects=False,
-        )
+        self._http = BoundedHttp(headers, limits.timeout, limits.concurrency)
+        self.watch: Watch | None = None
+        """Sees whether the model is still the same; called after every WATCHED answers."""
+        self._answered = self._watched = 0
 
     def ask(
         self, request: dict[str, Any], check: Callable[[dict[str, Any]], object] | None = None
@@ -71,20 +79,22 @@ class Client:
         )
         with self._lock:
             asking = self._waiting.get(key)
-            if asking is None:
-                kept = self.answers.find(key)
-                if kept is not None:
-                    self.kept += 1
-                    return kept
+            kept = self.answers.find(key) if asking is None else None
+            self.kept += kept is not None
+            if asking is None and kept is None:
                 mine: Future[dict[str, Any]] = Future()
                 self._waiting[key] = mine
         if asking is not None:
             return asking.result()
+        if kept is not None:
+            self._count(request, kept)
+            return kept
         try:
             answer = self.fresh(request)
             if check is not None:
                 check(answer)
             self.answers.keep(key, answer)
+            self._count(request, None)
         except BaseException as error:
             mine.set_exception(error)
             raise
@@ -95,6 +105,24 @@ class Client:
             with self._lock:
                 del self._waiting[key]
 
+    def confirm(self) -> None:
+        """See for the last time whether the model is the one that gave all answers."""
+        with self._lock:
+            due = self._answered > self._watched
+            self._watched = self._answered
+        if due and self.watch is not None:
+            self.watch(None, None)
+
+    def _count(self, request: dict[str, Any], kept: dict[str, Any] | None) -> None:
+        """Count an answer, and look who serves if it is time."""
+        with self._lock:
+            self._answered += 1
+            due = self._answered - self._watched >= WATCHED
+            if due:
+                self._watched = self._answered
+        if due and self.watch is not None:
+            self.watch(request, kept)
+
     def fresh(self, request: dict[str, Any]) -> dict[str, Any]:
         """The same, asked now, whatever was answered before."""
         whole = self._whole(request)
@@ -103,18 +131,28 @@ class Client:
             self._await_turn()
             pause = min(self.limits.pause * 2**attempt, LONGEST_PAUSE) * random.uniform(1, 1.25)  # noqa: S311
             try:
-                response = self._http.post(f"{self.endpoint.url}/completions", json=whole)
+                reply = self._http.post(f"{self.endpoint.url}/completions", whole)
             except httpx2.TimeoutException:
                 why = f"did not answer within {self.limits.timeout:g} seconds"
             except httpx2.RequestError:
                 why = "does not answer: the connection was refused or broke off"
             except RuntimeError:  # the client was closed by another thread's failure
                 raise StoppedError from None
+            except TooLargeError:
+                raise LeakscopeError(
+                    f"The endpoint {self.endpoint.url} sends an answer of more than "
+                    f"{LARGEST_ANSWER >> 20} MiB; give a smaller --prompt-words or --top-k."
+                ) from None
+            except UnknownEncodingError:
+                raise LeakscopeError(
+                    f"The endpoint {self.endpoint.url} packs its answers in a way that was not "
+                    f"asked for, or damages them; let it send them plain or as gzip."
+                ) from None
             else:
-                if response.status_code not in PASSING and response.status_code < 500:
-                    return _choice(self.endpoint, response)
-                why = f"answered with HTTP {response.status_code}"
-                pause = max(pause, _asked_pause(response))
+                if reply.status not in PASSING and reply.status < 500:
+                    return _choice(self.endpoint, reply)
+                why = f"answered with HTTP {reply.status}"
+                pause = max(pause, _asked_pause(reply.retry_after))
             if attempt + 1 < self.limits.attempts and self._stop.wait(pause):
                 raise StoppedError
         raise LeakscopeError(
@@ -201,9 +239,8 @@ class StoppedError(Exception):
     """Another request failed for good, so this one is not worth waiting for."""
 
 
-def _asked_pause(response: httpx2.Response) -> float:
-    """The seconds that a server asks to wait; 0 if it does not say."""
-    said = response.headers.get("retry-after", "")
+def _asked_pause(said: str) -> float:
+    """The seconds that a server asks to wait by its Retry-After; 0 if it does not say."""
     try:
         return min(max(float(said), 0.0), 600.0)
     except ValueError:
@@ -215,9 +252,9 @@ def _asked_pause(response: httpx2.Response) -> float:
     return min(max(until - time.time(), 0.0), 600.0)
 
 
-def _choice(endpoint: Endpoint, response: httpx2.Response) -> dict[str, Any]:
+def _choice(endpoint: Endpoint, reply: Reply) -> dict[str, Any]:
     """What of a final response is worth keeping, or why there is nothing."""
-    status, where = response.status_code, endpoint.url
+    status, where = reply.status, endpoint.url
     if status in (401, 403):
         raise LeakscopeError(
             f"The endpoint {where} refuses the key (HTTP {status}); put the right one into the "
@@ -236,7 +273,7 @@ def _choice(endpoint: Endpoint, response: httpx2.Response) -> dict[str, Any]:
     if status != 200:
         raise LeakscopeError(f"The endpoint {where} answered with HTTP {status}.")
     try:
-        choice = response.json()["choices"][0]
+        choice = json.loads(reply.body)["choices"][0]
         text, reason = choice["text"], choice.get("finish_reason")
         logprobs, prompt = choice.get("logprobs"), choice.get("prompt_logprobs")
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):

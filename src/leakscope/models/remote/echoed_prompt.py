@@ -1,8 +1,10 @@
 """What an endpoint tells of the tokens of a prompt that it echoes."""
 
+import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from leakscope.models.alignment import Span
 from leakscope.models.remote.spelled_tokens import is_unspelled, locate
@@ -10,6 +12,8 @@ from leakscope.records.errors import LeakscopeError
 
 NEAR = 1e-3
 """Log-probabilities closer than this are near ties: servers compute in several precisions."""
+ROUNDING = 1e-4
+"""How far above 0 a log-probability may be by rounding."""
 
 
 class TokenAnswer(NamedTuple):
@@ -32,13 +36,13 @@ class TokenAnswer(NamedTuple):
 
 
 class _EchoedTokens(BaseModel):
-    """`logprobs` as the OpenAI API has it; NaN and infinity are refused."""
+    """`logprobs` as the OpenAI API has it."""
 
     model_config = ConfigDict(strict=True)
 
     tokens: list[str]
-    token_logprobs: list[FiniteFloat | None]
-    top_logprobs: list[dict[str, FiniteFloat] | None]
+    token_logprobs: list[float | None]
+    top_logprobs: list[dict[str, float] | None]
 
 
 def answers_of(
@@ -54,6 +58,7 @@ def answers_of(
     tokens, own, top = said.tokens, said.token_logprobs, said.top_logprobs
     if not tokens or not len(tokens) == len(own) == len(top):
         return None
+    _check_values(own, top)
     if "\u2581" not in text:  # some servers give SentencePiece's own spelling of a space
         tokens = [token.replace("\u2581", " ") for token in tokens]
         top = [entries and _respelled(entries) for entries in top]
@@ -80,6 +85,17 @@ def answers_of(
         "The endpoint's tokens do not spell the prompt, so that they cannot be assigned to its "
         "words; give --text-only."
     )
+
+
+def _check_values(own: Sequence[float | None], top: Sequence[dict[str, float] | None]) -> None:
+    """Raise if a value is not the logarithm of a probability, as far as rounding allows."""
+    values = [value for value in own if value is not None]
+    values += [value for entries in top if entries for value in entries.values()]
+    if not all(-math.inf < value <= ROUNDING for value in values):
+        raise LeakscopeError(
+            "The endpoint tells log-probabilities above 0 or not finite, which no probability has; "
+            "update its server, or give --text-only."
+        )
 
 
 def _respelled(entries: dict[str, float]) -> dict[str, float]:

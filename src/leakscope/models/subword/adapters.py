@@ -8,6 +8,7 @@ from typing import Any
 
 from safetensors import safe_open
 
+from leakscope.models.subword.named_code import refuse_named_code
 from leakscope.models.subword.soundness import check_finite
 from leakscope.records.artifacts import damaged
 from leakscope.records.errors import LeakscopeError
@@ -39,6 +40,7 @@ def adapted(path: Path, network: Any) -> Any:
 
     if not (path / WEIGHTS).is_file():  # PEFT would go on to look for a pickle
         raise LeakscopeError(f"The adapter {path} has no {WEIGHTS}; save it again.")
+    refuse_named_code(path / ADAPTER)
     before = set(network.state_dict())
     try:
         with safe_open(path / WEIGHTS, framework="pt") as file:

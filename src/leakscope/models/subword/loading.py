@@ -16,6 +16,7 @@ import torch
 from leakscope.models.device import choose_device
 from leakscope.models.subword.adapters import ADAPTER, adapted, base_of
 from leakscope.models.subword.causal_model import CausalModel, causal_model
+from leakscope.models.subword.named_code import refuse_foreign_weights, refuse_named_code
 from leakscope.models.subword.soundness import check_finite
 from leakscope.models.subword.window_reader import Padding
 from leakscope.records.errors import LeakscopeError
@@ -100,6 +101,8 @@ def _network(path: Path, dtype: torch.dtype) -> Any:
     from transformers import AutoConfig, AutoModelForCausalLM  # noqa: PLC0415
 
     source, options = _source(path)
+    refuse_named_code(path / "config.json")
+    refuse_foreign_weights(path)
     with _readable(path):
         config = AutoConfig.from_pretrained(source, **options)
     if config.is_encoder_decoder or type(config) not in AutoModelForCausalLM._model_mapping:
