@@ -1,11 +1,11 @@
 """What a corpus was made from, by name and digest."""
 
 import hashlib
-import subprocess
 from pathlib import Path
 
 from leakscope.corpus.manifest import InputFile
 from leakscope.corpus.readers.detect import detect
+from leakscope.corpus.readers.received_repository import received_repository
 from leakscope.records.artifacts import digest_of_file
 from leakscope.records.errors import LeakscopeError
 
@@ -18,13 +18,16 @@ def describe(path: Path, format: str | None) -> InputFile:
         raise LeakscopeError(f"{path} is neither a file nor a folder; save the data to a file.")
     format = format or detect(path)
     if format == "git":
-        head = subprocess.run(
-            ["git", "-C", str(path), "rev-parse", "HEAD"], capture_output=True, check=False
-        )
-        return InputFile(name=path.name, format=format, digest=head.stdout.decode().strip())
+        head = received_repository(path).head
+        return InputFile(name=path.name, format=format, digest=head)
     if path.is_dir():
-        files = sorted(file for file in path.rglob("*") if file.is_file())
+        files = sorted(file for file in path.rglob("*") if _is_inside(file, path.resolve()))
         listing = "\n".join(f"{file.relative_to(path)} {digest_of_file(file)}" for file in files)
         digest = hashlib.blake2b(listing.encode(errors="replace"), digest_size=16).hexdigest()
         return InputFile(name=path.name, format=format, digest=digest)
     return InputFile(name=path.name, format=format, digest=digest_of_file(path))
+
+
+def _is_inside(file: Path, root: Path) -> bool:
+    """Tell whether it is a file of the folder, and not a link that leads out of it."""
+    return file.is_file() and file.resolve().is_relative_to(root)
