@@ -40,7 +40,7 @@ def corpus(tmp_path):
 def test_a_report_with_confidence_equals_harden_on_the_plain_run(corpus, tmp_path):
     def fresh(name, **asked):
         settings = ReportSettings(least_context=0, **asked)
-        return report(tmp_path / "m", corpus.path, tmp_path / name, settings, threads=1)
+        return report(tmp_path / "m", corpus.path, tmp_path / name, settings, threads=1).metrics
 
     fresh("plain", top_k=3)
     points = harden_run(tmp_path / "plain", corpus, THRESHOLDS)

@@ -12,13 +12,14 @@ from leakscope.models.word.architecture import Architecture
 from leakscope.models.word.model_directory import load_config
 from leakscope.records.artifacts import digest_of
 from leakscope.records.models.audited_model import mitigation_of
-from leakscope.records.models.dp_record import PrivacyRecord, without_seed
+from leakscope.records.models.dp_record import PrivacyRecord
 from leakscope.records.models.earlier_config import (
     current_config,
     current_training,
     digested_training,
 )
 from leakscope.records.models.mitigation_record import MitigationRecord, PlainRecord
+from leakscope.records.models.mitigation_settings import without_seed
 from leakscope.records.models.model_config import ModelConfig
 from leakscope.records.runs.run_manifest import open_run
 from leakscope.reporting.facts.guarantee import guarantee_of

@@ -102,7 +102,7 @@ class Toy(Mitigation):
         return ToyRecord(weight=self.settings.weight, probe=found, seen=self.seen)
 
 
-TOY = Registered(ToySettings, ToyRecord, Toy)
+TOY = Registered(ToySettings, lambda: ToyRecord, Toy)
 
 
 def register() -> None:

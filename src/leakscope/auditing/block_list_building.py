@@ -78,7 +78,7 @@ def block_list(
         ([words[id] for id in window] for window in windows),
         rate,
         salt=os.urandom(SALT_BYTES) if salt is None else salt,
-        lowercase=bool(opened.manifest.settings["lowercase"]),
+        lowercase=opened.manifest.settings.lowercase,
         corpus_digest=opened.manifest.digest,
     )
     if not out.parent.exists():

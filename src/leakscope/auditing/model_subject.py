@@ -23,7 +23,7 @@ from leakscope.models.wrappers.blocked import BlockedModel
 from leakscope.records.artifacts import digest_of, digest_of_file
 from leakscope.records.block_list import BlockList
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.models.dp_record import without_seed
+from leakscope.records.models.mitigation_settings import without_seed
 from leakscope.records.models.model_figures import ModelFigures
 
 

@@ -45,7 +45,7 @@ class ReportJob:
         """The same, checked, with models of the hub found and the block list's digest noted."""
         if self.settings.benchmark and self.public.public is None:
             raise LeakscopeError("--benchmark is about the public model; give one by --public.")
-        lowercase = bool(self.corpus.manifest.settings["lowercase"])
+        lowercase = self.corpus.manifest.settings.lowercase
         digest = None if self.block_list is None else _checked(self.block_list, lowercase=lowercase)
         threads = max(1, self.running.threads // self.running.workers)
         return replace(

@@ -105,7 +105,7 @@ def settings_of(model: Path, config: ModelConfig) -> TrainSettings:
     try:
         settings = TrainSettings.from_record(told)
         if settings.mitigation.kind == record.kind:
-            record = registered(record.kind).record.model_validate(record.model_dump())
+            record = registered(record.kind).record().model_validate(record.model_dump())
             return replace(settings, mitigation=settings.mitigation.repeated(record))
     except ValidationError:
         pass

@@ -30,7 +30,7 @@ def print_corpus(manifest: "CorpusManifest", as_json: bool) -> None:
         "users": f"{manifest.users:,}",
         "training": part_of(manifest.train),
         "validation": part_of(manifest.validation),
-        "lexicon": f"{manifest.lexicon:,} words, by {manifest.settings['order']}",
+        "lexicon": f"{manifest.lexicon:,} words, by {manifest.settings.order}",
         "per user": ", ".join(f"{name} {value:.4g}" for name, value in spread.items())
         + " documents",
         "shards": f"{len(manifest.shards)}",

@@ -8,7 +8,6 @@ import platform
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
 from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
@@ -108,7 +107,7 @@ def _build(
             "pyarrow": version("pyarrow"),
             "python": platform.python_version(),
         },
-        settings=asdict(settings),
+        settings=settings,
         inputs=inputs,
         digest=tally.digest.hexdigest(),
         lexicon_digest=finished.digest,

@@ -2,6 +2,8 @@
 
 from pydantic import BaseModel, ConfigDict
 
+from leakscope.corpus.build_settings import BuildSettings
+
 SCHEMA_VERSION = 1
 
 
@@ -32,7 +34,7 @@ class CorpusManifest(BaseModel):
 
     schema_version: int
     versions: dict[str, str]
-    settings: dict[str, str | int | float | bool]
+    settings: BuildSettings
     inputs: list[InputFile]
     digest: str
     """Digest of the documents in user order, with users and splits; sharding does not change it."""

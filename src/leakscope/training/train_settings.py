@@ -5,12 +5,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from pydantic import TypeAdapter
-
 from leakscope.models.word.architecture import PRESETS, Architecture
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.models.dp_record import without_seed
-from leakscope.records.models.mitigation_settings import MitigationSettings
+from leakscope.records.models.mitigation_settings import MitigationSettings, without_seed
 from leakscope.training.mitigations.plain_settings import PLAIN
 from leakscope.training.mitigations.registry import settings_from
 
@@ -93,6 +90,8 @@ class TrainSettings:
         """The settings that `record` gives as plain data; pydantic's ValidationError if they cannot
         be read.
         """
+        from pydantic import TypeAdapter  # noqa: PLC0415
+
         given = {name: value for name, value in record.items() if name != "mitigation"}
         mitigation = settings_from(record.get("mitigation"))
         return TypeAdapter(TrainSettings).validate_python(given | {"mitigation": mitigation})

@@ -107,7 +107,7 @@ class TrainingSetup:
             vocabulary_digest=words_digest(self.model.vocabulary),
             lexicon_digest=manifest.lexicon_digest,
             corpus_digest=manifest.digest,
-            lowercase=bool(manifest.settings["lowercase"]),
+            lowercase=manifest.settings.lowercase,
             parameters=sum(weight.numel() for weight in self.model.network.parameters()),
             training=self.settings.shareable(),
             progress=progress,

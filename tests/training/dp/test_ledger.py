@@ -14,7 +14,8 @@ import pytest
 import leakscope
 from leakscope.records.errors import LeakscopeError
 from leakscope.training.dp.accounting.phases import Phase
-from leakscope.training.dp.ledger import NAME, Terms, open_ledger, read_phases
+from leakscope.training.dp.dp_settings import LEDGER
+from leakscope.training.dp.ledger import Terms, open_ledger, read_phases
 
 TERMS = Terms("abc", "user", 100, 0.1, 1.0, 0.5, 200, insecure=False)
 
@@ -91,17 +92,17 @@ def test_a_step_is_on_the_disk_when_begin_step_returns(tmp_path):
 
 def test_it_is_plain_text_for_its_owner_only(tmp_path):
     spend(tmp_path, 2)
-    lines = (tmp_path / NAME).read_text().splitlines()
+    lines = (tmp_path / LEDGER).read_text().splitlines()
     assert lines[1:] == ['{"spent":1,"step":0}', '{"spent":2,"step":1}']
     assert '"clip":0.5' in lines[0]
-    assert stat.S_IMODE((tmp_path / NAME).stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / LEDGER).stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize("cut", range(1, 21))
 def test_a_torn_line_counts_as_a_step(tmp_path, cut):
     spend(tmp_path, 3)
-    whole = (tmp_path / NAME).read_bytes()
-    (tmp_path / NAME).write_bytes(whole[:-cut])
+    whole = (tmp_path / LEDGER).read_bytes()
+    (tmp_path / LEDGER).write_bytes(whole[:-cut])
     assert read_phases(tmp_path) == (Phase(1.0, 0.1, 3),)
     assert spend(tmp_path, 2, done=1).spent == 5
     assert spend(tmp_path, 1, done=3).spent == 6
@@ -109,15 +110,15 @@ def test_a_torn_line_counts_as_a_step(tmp_path, cut):
 
 def test_zeros_after_a_power_cut_count_as_a_step(tmp_path):
     spend(tmp_path, 3)
-    with (tmp_path / NAME).open("ab") as handle:
+    with (tmp_path / LEDGER).open("ab") as handle:
         handle.write(b"\0" * 20)
     assert spend(tmp_path, 1, done=3).spent == 5
 
 
 def test_a_ledger_torn_in_its_first_line_has_no_steps(tmp_path):
     spend(tmp_path, 0)
-    whole = (tmp_path / NAME).read_bytes()
-    (tmp_path / NAME).write_bytes(whole[: len(whole) // 2])
+    whole = (tmp_path / LEDGER).read_bytes()
+    (tmp_path / LEDGER).write_bytes(whole[: len(whole) // 2])
     assert read_phases(tmp_path) == ()
     assert spend(tmp_path, 2).spent == 2
     assert read_phases(tmp_path) == (Phase(1.0, 0.1, 2),)
@@ -139,10 +140,10 @@ def test_a_ledger_torn_in_its_first_line_has_no_steps(tmp_path):
 def test_settings_do_not_change_unless_it_is_said(tmp_path, name, value, said):
     spend(tmp_path, 4)
     changed = replace(TERMS, **{name: value})
-    before = (tmp_path / NAME).read_bytes()
+    before = (tmp_path / LEDGER).read_bytes()
     with pytest.raises(LeakscopeError, match=rf"\({said}\)"):
         open_ledger(tmp_path, changed, 4)
-    assert (tmp_path / NAME).read_bytes() == before
+    assert (tmp_path / LEDGER).read_bytes() == before
     assert spend(tmp_path, 3, changed, done=4, change=True).spent == 7
     assert sum(phase.steps for phase in read_phases(tmp_path)) == 7
 
@@ -167,8 +168,8 @@ def test_other_noise_and_rate_are_phases_of_their_own(tmp_path):
 )
 def test_an_edited_ledger_is_refused(tmp_path, edit):
     spend(tmp_path, 5)
-    lines = (tmp_path / NAME).read_text().splitlines()
-    (tmp_path / NAME).write_text("\n".join(edit(lines)) + "\n")
+    lines = (tmp_path / LEDGER).read_text().splitlines()
+    (tmp_path / LEDGER).write_text("\n".join(edit(lines)) + "\n")
     with pytest.raises(LeakscopeError, match="damaged or was changed"):
         open_ledger(tmp_path, TERMS, 0)
 

@@ -12,9 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
-from pydantic import TypeAdapter
 
-from leakscope.corpus.build_settings import BuildSettings
 from leakscope.corpus.builder import build_rows
 from leakscope.corpus.cleaning.clean_settings import CleanSettings
 from leakscope.corpus.cleaning.clean_summary import CleanSummary, Sizes
@@ -55,7 +53,7 @@ def clean(
         steps.rows(progress),
         out,
         inputs=[origin],
-        settings=TypeAdapter(BuildSettings).validate_python(corpus.manifest.settings),
+        settings=corpus.manifest.settings,
         progress=progress,
     )
     summary = CleanSummary(
@@ -81,7 +79,7 @@ class _Steps:
 
     def __init__(self, corpus: Corpus, settings: CleanSettings, finder: Finder | None) -> None:
         self._corpus, self._settings = corpus, settings
-        lowercase = bool(corpus.manifest.settings["lowercase"])
+        lowercase = corpus.manifest.settings.lowercase
         self.documents: DropDocuments | None = None
         self.sentences = (
             DropSentences(settings.min_words, across_users=settings.across_users)

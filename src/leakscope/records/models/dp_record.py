@@ -1,11 +1,10 @@
 """The differential privacy of a model, as its `config.json` and reports tell it."""
 
 import math
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from leakscope.records.models.earlier_config import current_training
 from leakscope.records.models.mitigation_record import MitigationRecord
 
 
@@ -77,18 +76,6 @@ class PrivacyRecord(MitigationRecord):
         void = ", insecure seed" if self.insecure_seed else ""
         bounds = f"epsilon {_rounded_up(self.epsilon)} at delta {_rounded_up(self.delta)}"
         return f"dp, {bounds} for one {self.unit}{void}"
-
-
-def without_seed(training: dict[str, Any]) -> dict[str, Any]:
-    """The settings of a training as they may be told: that noise and draws came from a seed, but
-    not which, since whoever knows it can subtract the noise. Settings that an older version wrote
-    come back in the form of today.
-    """
-    training = current_training(training)
-    mitigation = training.get("mitigation")
-    if not isinstance(mitigation, dict) or mitigation.get("insecure_seed") is None:
-        return training
-    return training | {"mitigation": mitigation | {"insecure_seed": "given"}}
 
 
 def _rounded_up(value: float) -> str:

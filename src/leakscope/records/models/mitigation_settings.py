@@ -4,6 +4,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
+from leakscope.records.models.earlier_config import current_training
+
 
 @dataclass(frozen=True)
 class MitigationSettings:
@@ -35,3 +37,15 @@ class MitigationSettings:
         the mitigation's own and says what these settings came to.
         """
         return self
+
+
+def without_seed(training: dict[str, Any]) -> dict[str, Any]:
+    """The settings of a training as they may be told: that noise and draws came from a seed, but
+    not which, since whoever knows it can subtract the noise. Settings that an older version wrote
+    come back in the form of today.
+    """
+    training = current_training(training)
+    mitigation = training.get("mitigation")
+    if not isinstance(mitigation, dict) or mitigation.get("insecure_seed") is None:
+        return training
+    return training | {"mitigation": mitigation | {"insecure_seed": "given"}}

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from leakscope.records.artifacts import write_text
 from leakscope.records.models.audited_model import progress_of, shape_of, training_of
-from leakscope.records.models.dp_record import without_seed
+from leakscope.records.models.mitigation_settings import without_seed
 from leakscope.records.models.model_config import ModelConfig
 from leakscope.records.models.public_model import CrossFittedModelRecord
 from leakscope.records.runs.run_manifest import RunManifest, open_run

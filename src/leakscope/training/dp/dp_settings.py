@@ -4,14 +4,18 @@ import math
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.models.dp_record import PrivacyRecord
 from leakscope.records.models.mitigation_settings import MitigationSettings
 from leakscope.training.dp.clipping.methods import METHODS, Method
 from leakscope.training.dp.protected_unit import Unit
 
+if TYPE_CHECKING:
+    from leakscope.records.models.dp_record import PrivacyRecord
+
+LEDGER = "privacy.jsonl"
+"""The file that records every step before its noise is added, see `ledger`."""
 USERS_PER_STEP = 64.0
 """Of a training that is told neither this nor the sampling rate."""
 
@@ -86,7 +90,7 @@ class PrivacySettings(MitigationSettings):
         if snapshot_steps and self.snapshot_at_epsilon:
             raise LeakscopeError("Take snapshots either by steps or at epsilons.")
 
-    def repeated(self, record: PrivacyRecord) -> "PrivacySettings":
+    def repeated(self, record: "PrivacyRecord") -> "PrivacySettings":
         """The same mechanism for fewer users. Rate, noise and delta stay as they were; the settings
         would have made others of another number of users. Noise and draws are fresh, whatever they
         were: equal noise in two models would cancel out between them.

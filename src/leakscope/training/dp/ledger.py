@@ -18,9 +18,9 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.settings_changes import changes_between
 from leakscope.training.dp.accounting.phases import Phase, merged
+from leakscope.training.dp.dp_settings import LEDGER
 from leakscope.training.dp.protected_unit import Unit
 
-NAME = "privacy.jsonl"
 FORMAT = 1
 
 
@@ -129,11 +129,11 @@ def open_ledger(
     Other terms than before are refused unless `change` says that they are meant to change;
     `calibrated`: the noise was made from other settings, which the error then names.
     """
-    path = out / NAME
+    path = out / LEDGER
     if done and not path.exists():
         raise LeakscopeError(
-            f"{out} has a checkpoint but no {NAME}, so what it has spent is not known; train anew "
-            f"into another --out."
+            f"{out} has a checkpoint but no {LEDGER}, so what it has spent is not known; train "
+            f"anew into another --out."
         )
     file = _locked(path)
     try:
@@ -176,9 +176,9 @@ def _locked(path: Path) -> int:
 
 def read_phases(out: Path) -> tuple[Phase, ...]:
     """What the training in the directory `out` has spent so far."""
-    if not (out / NAME).exists():
-        raise LeakscopeError(f"{out} has no {NAME}, so what it has spent is not known.")
-    return phases_of(_read(out / NAME).periods)
+    if not (out / LEDGER).exists():
+        raise LeakscopeError(f"{out} has no {LEDGER}, so what it has spent is not known.")
+    return phases_of(_read(out / LEDGER).periods)
 
 
 def phases_of(periods: list[tuple[Terms, int]]) -> tuple[Phase, ...]:

@@ -1,5 +1,5 @@
-"""All mitigations, a line each. Nothing here imports torch: a mitigation's own code is imported
-when a training with it begins.
+"""All mitigations, a line each. Importing this is light, since help reads it: a mitigation's own
+code is imported when a training with it begins, its record when one is read.
 """
 
 from collections.abc import Callable, Mapping
@@ -7,17 +7,13 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from pydantic import TypeAdapter
-
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.models.dp_record import PrivacyRecord
-from leakscope.records.models.mitigation_record import MitigationRecord, PlainRecord
 from leakscope.records.models.mitigation_settings import MitigationSettings
-from leakscope.training.dp.dp_settings import PrivacySettings
-from leakscope.training.dp.ledger import NAME as LEDGER
+from leakscope.training.dp.dp_settings import LEDGER, PrivacySettings
 from leakscope.training.mitigations.plain_settings import PLAIN, PlainSettings
 
 if TYPE_CHECKING:
+    from leakscope.records.models.mitigation_record import MitigationRecord
     from leakscope.training.mitigations.mitigation import Mitigation, Workbench
 
 Start = Callable[[Any, "Workbench"], "Mitigation"]
@@ -30,8 +26,8 @@ class Registered:
 
     settings: type[MitigationSettings]
     """Its `kind` is the mitigation's name."""
-    record: type[MitigationRecord]
-    """What it writes into the model's config."""
+    record: Callable[[], "type[MitigationRecord]"]
+    """Brings the class of what it writes into the model's config."""
     start: Start
     keeps: tuple[str, ...] = ()
     """Files in a model's directory that stay when a killed training begins anew."""
@@ -47,11 +43,27 @@ def start_of(module: str) -> Start:
     return start
 
 
+def record_of(module: str, name: str) -> Callable[[], "type[MitigationRecord]"]:
+    """A class of `records.models`, which is imported when it is asked for."""
+
+    def record() -> "type[MitigationRecord]":
+        found: type[MitigationRecord]
+        found = getattr(import_module(f"leakscope.records.models.{module}"), name)
+        return found
+
+    return record
+
+
 MITIGATIONS: dict[str, Registered] = {
     each.settings.kind: each
     for each in (
-        Registered(PlainSettings, PlainRecord, start_of("plain")),
-        Registered(PrivacySettings, PrivacyRecord, start_of("dp"), keeps=(LEDGER,)),
+        Registered(PlainSettings, record_of("mitigation_record", "PlainRecord"), start_of("plain")),
+        Registered(
+            PrivacySettings,
+            record_of("dp_record", "PrivacyRecord"),
+            start_of("dp"),
+            keeps=(LEDGER,),
+        ),
     )
 }
 
@@ -73,6 +85,8 @@ def settings_from(record: Mapping[str, Any] | None) -> MitigationSettings:
     """The settings that a config gives as plain data, with their kind; None: plain training."""
     if record is None:
         return PLAIN
+    from pydantic import TypeAdapter  # noqa: PLC0415
+
     kind = str(record.get("kind"))
     reader: TypeAdapter[MitigationSettings] = TypeAdapter(registered(kind).settings)
     return reader.validate_python({name: record[name] for name in record if name != "kind"})

@@ -20,7 +20,7 @@ from leakscope.training import (
 from leakscope.training.dp.accounting.accountant import epsilon
 from leakscope.training.dp.caveats import CUSTOM_LOOP, INSECURE, WARM
 from leakscope.training.dp.custom_loop.private_loop import PrivateLoop
-from leakscope.training.dp.ledger import NAME
+from leakscope.training.dp.dp_settings import LEDGER
 from plain_steps import drawn_network, drawn_users, plain_steps, text_loss
 
 SEED = 7
@@ -358,9 +358,9 @@ def test_senseless_numbers_of_steps_are_refused(changes, tmp_path):
 
 def test_what_is_written_is_private_and_only_the_ledger(tmp_path):
     list(loop_in(tmp_path / "out"))
-    assert [path.name for path in (tmp_path / "out").iterdir()] == [NAME]
+    assert [path.name for path in (tmp_path / "out").iterdir()] == [LEDGER]
     assert (tmp_path / "out").stat().st_mode & 0o777 == 0o700
-    assert (tmp_path / "out" / NAME).stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "out" / LEDGER).stat().st_mode & 0o777 == 0o600
 
 
 def test_nothing_is_written_where_something_is_refused(tmp_path):
