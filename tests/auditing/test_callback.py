@@ -129,3 +129,12 @@ def test_a_loop_of_ones_own(fine_tuning):
     assert weights_digest(net) != before
     table = pq.read_table(folder / "r" / "sequences.parquet")
     assert table["sequence"].null_count == len(table)  # redacted unless asked
+
+
+def test_a_tokenizer_that_does_not_fit_is_refused_before_the_training(fine_tuning):
+    corpus, make, folder = fine_tuning
+    trainer = make(1)
+    trainer.processing_class = tokenizer("bytes")
+    trainer.processing_class.add_tokens([f"word{number}" for number in range(200)])
+    with pytest.raises(LeakscopeError, match="tokens beyond the"):
+        LeakageCallback(trainer, corpus.path, folder / "runs")

@@ -22,6 +22,7 @@ from leakscope.engine.progress import Progress, silent
 from leakscope.leakage.pipeline import Resources, audit
 from leakscope.leakage.subject import Subject
 from leakscope.models.subword.causal_model import causal_model
+from leakscope.models.subword.tokenizer_fit import check_tokenizer
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.audited_model import (
     CallersNetworkRecord,
@@ -128,8 +129,9 @@ class LeakageCallback(TrainerCallback):  # type: ignore[misc]
         """`settings`: `ReportSettings`, `PublicSettings`, `LoadingSettings`, none or any of them.
         `budget`: reports may take at most this share of the whole time; one that is expected to
         exceed it is left out, and counted in `skipped`. `fail_on`: gates such as
-        'unique_sequences>0' that stop the training.
+        'unique_sequences>0' that stop the training. A tokenizer that does not fit is refused now.
         """
+        check_tokenizer(trainer.processing_class, trainer.model)
         self.trainer, self.corpus, self.out = trainer, Path(corpus), Path(out)
         self.settings = settings
         self.every_epochs, self.every_steps, self.budget = every_epochs, every_steps, budget
