@@ -30,6 +30,7 @@ from leakscope.records.models.audited_model import (
     TrainingProgress,
 )
 from leakscope.records.runs.report_settings import ReportSettings
+from leakscope.records.runs.run_manifest import open_run
 from leakscope.records.runs.run_metrics import Metrics
 from leakscope.reporting.comparison.compare_page import write_comparison
 from leakscope.reporting.comparison.compared_runs import load_runs
@@ -142,6 +143,9 @@ class LeakageCallback(TrainerCallback):  # type: ignore[misc]
         self.skipped = 0
         self.stopped_by: str | None = None
         """The gate that stopped the training, if one did."""
+        self.unchecked: list[Path] = []
+        """Runs whose gates cannot be checked, since the model knew no more than chance: a training
+        begins so. If the last one is such a run, the end of the training raises."""
         self._clock, self._begin, self._spent, self._last = clock, 0.0, 0.0, 0.0
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
@@ -163,6 +167,8 @@ class LeakageCallback(TrainerCallback):  # type: ignore[misc]
         """Put all reports side by side."""
         if self.runs:
             write_comparison(load_runs(self.runs), self.out)
+        if self.gates and self.unchecked and self.unchecked[-1] == self.runs[-1]:
+            self.gates[0].value(open_run(self.runs[-1])[1])
 
     def _report(self, state: Any, control: Any, name: str) -> None:
         now = self._clock()
@@ -183,6 +189,9 @@ class LeakageCallback(TrainerCallback):  # type: ignore[misc]
         self._spent += self._last
         self.runs.append(self.out / name)
         self.trainer.log(logged(metrics))
+        if metrics.warnings:
+            self.unchecked.append(self.runs[-1])
+            return
         for gate in self.gates:
             if gate.holds(metrics):
                 self.stopped_by = gate.text
