@@ -22,7 +22,7 @@ from leakscope.engine.progress import Progress, silent
 from leakscope.leakage.pipeline import Resources, audit
 from leakscope.leakage.subject import Subject
 from leakscope.models.subword.causal_model import causal_model
-from leakscope.models.subword.tokenizer_fit import check_tokenizer
+from leakscope.models.subword.soundness import check_tokenizer
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.audited_model import (
     CallersNetworkRecord,

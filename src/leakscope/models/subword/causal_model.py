@@ -28,9 +28,8 @@ from leakscope.models.subword.carried_tokens import carrier_of
 from leakscope.models.subword.chat_template import chat_of
 from leakscope.models.subword.float64_copy import Float64Mode, causal_noise, in_float64
 from leakscope.models.subword.output_heads import Head, head_like
-from leakscope.models.subword.soundness import sound_head
+from leakscope.models.subword.soundness import check_tokenizer, sound_head
 from leakscope.models.subword.token_spelling import Entries, entries_of
-from leakscope.models.subword.tokenizer_fit import check_tokenizer
 from leakscope.models.subword.window_reader import Padding, WindowReader
 from leakscope.models.subword.word_scores import deciding_tokens, to_word_scores, words_in_doubt
 from leakscope.models.subword.word_search import search_words

@@ -6,7 +6,7 @@ from transformers import PreTrainedTokenizerFast
 
 from leakscope.models.subword.causal_model import causal_model
 from leakscope.models.subword.loading import load_causal
-from leakscope.models.subword.tokenizer_fit import check_tokenizer
+from leakscope.models.subword.soundness import check_tokenizer
 from leakscope.records.errors import LeakscopeError
 from saved_causal import saved
 from tiny_causal import KINDS, network, tokenizer
