@@ -129,3 +129,26 @@ def test_a_loop_of_ones_own(fine_tuning):
     assert weights_digest(net) != before
     table = pq.read_table(folder / "r" / "sequences.parquet")
     assert table["sequence"].null_count == len(table)  # redacted unless asked
+
+
+def test_a_tokenizer_that_does_not_fit_is_refused_before_the_training(fine_tuning):
+    corpus, make, folder = fine_tuning
+    trainer = make(1)
+    trainer.processing_class = tokenizer("bytes")
+    trainer.processing_class.add_tokens([f"word{number}" for number in range(200)])
+    with pytest.raises(LeakscopeError, match="tokens beyond the"):
+        LeakageCallback(trainer, corpus.path, folder / "runs")
+
+
+def test_a_gate_on_a_model_that_knows_nothing_is_an_error_at_the_end(fine_tuning):
+    corpus, make, folder = fine_tuning
+    trainer = make(1)
+    trainer.args.learning_rate = 0.0
+    callback = LeakageCallback(
+        trainer, corpus.path, folder / "runs", budget=1.0, fail_on=["unique_sequences>0"]
+    )
+    trainer.add_callback(callback)
+    with pytest.raises(LeakscopeError, match="cannot be checked: the model predicts its training"):
+        trainer.train()
+    assert callback.unchecked == callback.runs and callback.stopped_by is None
+    assert (folder / "runs" / "compare.html").exists()

@@ -7,6 +7,7 @@ from leakscope.records.runs.run_metrics import Metrics
 from leakscope.reporting.facts.guarantee import Guarantee
 
 METRICS = Metrics.model_construct(unique_sequences=3, reasons={})
+WARNED = METRICS.model_copy(update={"warnings": ("The model knows nothing.",)})
 
 
 def guarantee(epsilon, *, insecure=False, reason=None, delta=0.001):
@@ -45,3 +46,10 @@ def test_other_gates_need_no_guarantee_and_the_name_is_listed():
     assert Gate.parse("unique_sequences>2").holds(METRICS)
     with pytest.raises(LeakscopeError, match="dp_epsilon"):
         Gate.parse("epsilon>2")
+
+
+@pytest.mark.parametrize("text", ["unique_sequences>0", "unique_sequences>8"])
+def test_a_run_with_a_warning_passes_no_gate_on_what_it_measured(text):
+    with pytest.raises(LeakscopeError, match="cannot be checked: the model knows nothing"):
+        Gate.parse(text).holds(WARNED)
+    assert not Gate.parse("dp_epsilon>8").holds(WARNED, guarantee(8.0))  # known without the report

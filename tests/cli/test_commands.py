@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from leakscope.records.block_list import BlockList
+from saved_causal import saved
 
 SIZE = ("--arch", "gru", "--embedding", 16, "--hidden", 24)
 TRAIN = ("train", *SIZE, "--epochs", 2, "--batch-size", 16)
@@ -149,6 +150,21 @@ def test_gates(built, leakscope, fails):
     for gate in ("secrets>0", "validation_accuracy>0", "unique_sequences"):
         assert "is not a gate" in fails(*command, built / "g4", "--fail-on", gate)
     assert not (built / "g4").exists()
+
+
+def test_a_gate_on_a_model_that_knows_nothing_is_an_error(built, leakscope, fails):
+    """A random network predicts nothing, which is no reason to let it pass."""
+    saved(built / "hf", "gpt2", "bytes")
+    command = ("report", built / "hf", built / "c", "--out")
+    ran = leakscope(*command, built / "g1", "--json")
+    assert ran.code == 0 and "warning: The model predicts its training data no better" in ran.err
+    assert "cannot be checked: the model predicts" in fails(
+        *command, built / "g2", "--fail-on", "unique_sequences>0"
+    )
+    assert "no better than chance" in leakscope("compare", built / "g1", "--json").err
+    for file in (built / "hf").glob("*token*"):
+        file.unlink()
+    assert "tokenizer" in fails(*command, built / "g3", "--fail-on", "unique_sequences>0")
 
 
 def test_a_private_training_is_told_in_reports_comparisons_and_gates(built, leakscope, fails):

@@ -4,7 +4,7 @@ import pytest
 from rich.console import Console
 
 from leakscope.records.runs.run_manifest import open_run
-from leakscope.reporting.comparison.compared_runs import load_runs
+from leakscope.reporting.comparison.compared_runs import cautions, load_runs
 from leakscope.reporting.comparison.compared_table import compare_rows
 from leakscope.reporting.facts.values import share
 from leakscope.reporting.terminal.tables import compare_table, run_table, sequences_table
@@ -33,6 +33,12 @@ def test_the_headline_shows_the_metrics(make_run):
     assert line(text, "Unique by length") == "2: 1  5: 1"
     assert line(text, "Train perplexity") == "6.50 (95 % interval 6.00 to 7.00)"
     assert line(text, "Near ties") == "7"
+
+
+def test_a_warning_is_shown_on_its_own_and_beside_others(make_run):
+    path = make_run(warnings=("The model knows nothing.",))
+    assert "The model knows nothing." in shown(run_table(*open_run(path)))
+    assert cautions(load_runs([path])) == ["a model: The model knows nothing."]
 
 
 def test_what_is_unmeasured_is_a_dash_with_its_reason(make_run):

@@ -22,6 +22,7 @@ from leakscope.engine.progress import Progress, silent
 from leakscope.leakage.pipeline import Resources, audit
 from leakscope.leakage.subject import Subject
 from leakscope.models.subword.causal_model import causal_model
+from leakscope.models.subword.soundness import check_tokenizer
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.audited_model import (
     CallersNetworkRecord,
@@ -29,6 +30,7 @@ from leakscope.records.models.audited_model import (
     TrainingProgress,
 )
 from leakscope.records.runs.report_settings import ReportSettings
+from leakscope.records.runs.run_manifest import open_run
 from leakscope.records.runs.run_metrics import Metrics
 from leakscope.reporting.comparison.compare_page import write_comparison
 from leakscope.reporting.comparison.compared_runs import load_runs
@@ -128,8 +130,9 @@ class LeakageCallback(TrainerCallback):  # type: ignore[misc]
         """`settings`: `ReportSettings`, `PublicSettings`, `LoadingSettings`, none or any of them.
         `budget`: reports may take at most this share of the whole time; one that is expected to
         exceed it is left out, and counted in `skipped`. `fail_on`: gates such as
-        'unique_sequences>0' that stop the training.
+        'unique_sequences>0' that stop the training. A tokenizer that does not fit is refused now.
         """
+        check_tokenizer(trainer.processing_class, trainer.model)
         self.trainer, self.corpus, self.out = trainer, Path(corpus), Path(out)
         self.settings = settings
         self.every_epochs, self.every_steps, self.budget = every_epochs, every_steps, budget
@@ -140,6 +143,9 @@ class LeakageCallback(TrainerCallback):  # type: ignore[misc]
         self.skipped = 0
         self.stopped_by: str | None = None
         """The gate that stopped the training, if one did."""
+        self.unchecked: list[Path] = []
+        """Runs whose gates cannot be checked, since the model knew no more than chance: a training
+        begins so. If the last one is such a run, the end of the training raises."""
         self._clock, self._begin, self._spent, self._last = clock, 0.0, 0.0, 0.0
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
@@ -161,6 +167,8 @@ class LeakageCallback(TrainerCallback):  # type: ignore[misc]
         """Put all reports side by side."""
         if self.runs:
             write_comparison(load_runs(self.runs), self.out)
+        if self.gates and self.unchecked and self.unchecked[-1] == self.runs[-1]:
+            self.gates[0].value(open_run(self.runs[-1])[1])
 
     def _report(self, state: Any, control: Any, name: str) -> None:
         now = self._clock()
@@ -181,6 +189,9 @@ class LeakageCallback(TrainerCallback):  # type: ignore[misc]
         self._spent += self._last
         self.runs.append(self.out / name)
         self.trainer.log(logged(metrics))
+        if metrics.warnings:
+            self.unchecked.append(self.runs[-1])
+            return
         for gate in self.gates:
             if gate.holds(metrics):
                 self.stopped_by = gate.text

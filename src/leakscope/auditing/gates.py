@@ -51,11 +51,14 @@ class Gate:
         return Gate(text, found[1], found[2], float(found[3]))
 
     def value(self, metrics: Metrics, guarantee: Guarantee | None = None) -> float:
-        """The metric, or the DP epsilon of `guarantee`; what is unmeasured, or void because of an
-        insecure seed, is an error, never a pass.
+        """The metric, or the DP epsilon of `guarantee`; what is unmeasured, void because of an
+        insecure seed, or measured in a run that carries a warning, is an error, never a pass.
         """
         if self.metric == DP_EPSILON:
             return self._dp_epsilon(guarantee)
+        for warning in metrics.warnings:
+            why = warning[:1].lower() + warning[1:]
+            raise LeakscopeError(f"The gate '{self.text}' cannot be checked: {why}")
         value = getattr(metrics, self.metric)
         if isinstance(value, bool) or not isinstance(value, int | float):
             reason = metrics.reasons.get(self.metric, "it is not one number")

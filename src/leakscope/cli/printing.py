@@ -53,15 +53,16 @@ def print_run(out: Path) -> None:
 
 
 def warn_of(out: Path) -> None:
-    """What is wrong with the public model or with the noise of a private training, on standard
-    error.
+    """What is wrong with the run, its public model or the noise of a private training, on
+    standard error.
     """
     from leakscope.records.runs.run_manifest import open_run
     from leakscope.reporting.facts.guarantee import guarantee_of, stamp
 
-    manifest = open_run(out)[0]
+    manifest, metrics = open_run(out)
     public = manifest.public
     for warning in [
+        *metrics.warnings,
         *([] if public is None else public.warnings),
         *stamp(guarantee_of(manifest)),
     ]:

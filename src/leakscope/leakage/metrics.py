@@ -51,6 +51,7 @@ def metrics_of(
     measured = _measured(_public_figures(findings).updated(figures)) | _measured(
         _unique_figures(sequences, settings, findings)
     )
+    values: dict[str, Any] = {name: each.value for name, each in measured.items()}
     return Metrics(
         top_k=settings.top_k,
         users=corpus.manifest.train.users,
@@ -71,7 +72,7 @@ def metrics_of(
         reasons={
             name: each.reason or UNMEASURED for name, each in measured.items() if each.value is None
         },
-        **{name: each.value for name, each in measured.items()},
+        **values,
     )
 
 

@@ -22,6 +22,7 @@ from leakscope.leakage.run_tables.spelling import Speller, user_keys
 from leakscope.leakage.run_tables.user_table import write_users
 from leakscope.leakage.scrutiny.closer_look import CloserLook, look_closer
 from leakscope.leakage.scrutiny.interface_figures import BEYOND
+from leakscope.leakage.scrutiny.plausibility import no_probability, sample_of, warnings_about
 from leakscope.leakage.scrutiny.public_surprise import PublicModel, PublicSource
 from leakscope.leakage.scrutiny.validation_answers import write_answers
 from leakscope.leakage.sequences.counted import CountedSequences, count_sequences
@@ -32,6 +33,7 @@ from leakscope.models.interface import LanguageModel
 from leakscope.models.wrappers.hardened import HardenedModel
 from leakscope.records.artifacts import digest_of, digest_of_file, write_json
 from leakscope.records.measured import Measured
+from leakscope.records.models.model_config import ModelConfig
 from leakscope.records.models.model_figures import ModelFigures
 from leakscope.records.runs.report_settings import ReportSettings
 from leakscope.records.runs.run_metrics import Metrics
@@ -76,6 +78,7 @@ def audit(
     figures = figures.updated(_benchmark(judge, scoring, settings, resources.threads))
     near_ties = sum(totals_in(part).near_ties for part in parts)
     metrics = metrics_of(counted, corpus, settings, figures, near_ties, look.findings)
+    metrics = _questioned(metrics, subject, corpus, settings)
     subject.confirm()
     progress("write", 0, 1)
     _write_tables(out, parts, corpus, settings, counted, look, sizes)
@@ -93,6 +96,21 @@ def _interface(load: Callable[[], LanguageModel], confidence: float | None) -> L
     """The model as the attacker meets it; in any process."""
     model = load()
     return model if confidence is None else HardenedModel(model, confidence)
+
+
+def _questioned(
+    metrics: Metrics, subject: Subject, corpus: Corpus, settings: ReportSettings
+) -> Metrics:
+    """The metrics with their warnings; raises if nothing was measured."""
+    known, config = corpus.manifest.lexicon, subject.config
+    vocabulary = min(known, config.vocabulary) if isinstance(config, ModelConfig) else known
+    told = warnings_about(
+        metrics,
+        settings,
+        vocabulary,
+        lambda: sample_of(subject.load(), corpus, settings.top_k),
+    )
+    return metrics.model_copy(update={"warnings": told})
 
 
 @dataclass(frozen=True)
@@ -130,6 +148,8 @@ def _on_every_word(parts: list[Path], corpus: Corpus, settings: ReportSettings) 
     if not settings.full_perplexity:
         return ModelFigures()
     mean = sum(totals_in(part).log_prob for part in parts) / corpus.manifest.train.words
+    if np.isnan(mean):
+        raise no_probability()
     exact: Measured[float] = Measured.absent("the training perplexity was measured on every word")
     return ModelFigures(Measured.of(perplexity_of(-mean), BEYOND), exact, exact)
 

@@ -318,9 +318,11 @@ def test_networks_that_see_ahead_or_have_too_few_entries_are_refused():
     config = BertConfig(vocab_size=len(tok), intermediate_size=8, **shape)
     with pytest.raises(LeakscopeError, match="sees later words"):
         causal_model(BertLMHeadModel(config).eval(), tok)
-    small = causal_model(network("gpt2", 50), tokenizer("bytes"))
+    tok = tokenizer("bytes")
+    tok.add_special_tokens({"pad_token": "<pad>"})
+    small = causal_model(network("gpt2", len(tok) - 1), tok)
     with pytest.raises(LeakscopeError, match="tokens that the model does not know"):
-        small.score(documents(["the cat sat on the mat"]), top_k=1)
+        small.score(documents(["the cat sat on <pad> the mat"]), top_k=1)
     broken = network("gpt2", 400)
     broken.transformer.wte.weight[3] = torch.nan
     with pytest.raises(LeakscopeError, match="not finite"):

@@ -28,7 +28,7 @@ from leakscope.models.subword.carried_tokens import carrier_of
 from leakscope.models.subword.chat_template import chat_of
 from leakscope.models.subword.float64_copy import Float64Mode, causal_noise, in_float64
 from leakscope.models.subword.output_heads import Head, head_like
-from leakscope.models.subword.soundness import sound_head
+from leakscope.models.subword.soundness import check_tokenizer, sound_head
 from leakscope.models.subword.token_spelling import Entries, entries_of
 from leakscope.models.subword.window_reader import Padding, WindowReader
 from leakscope.models.subword.word_scores import deciding_tokens, to_word_scores, words_in_doubt
@@ -245,14 +245,10 @@ def causal_model(
     settle_parameters: int = SETTLE_PARAMETERS,
 ) -> CausalModel:
     """Make a model of a `transformers` network and its fast tokenizer, as they are in memory:
-    checks that it is causal, how its logits come about, and how noisy they are. The network is
-    put into evaluation mode.
+    checks that they fit each other, that it is causal, how its logits come about, and how noisy
+    they are. The network is put into evaluation mode.
     """
-    if not getattr(tokenizer, "is_fast", False):
-        raise LeakscopeError(
-            "This model's tokenizer does not say where its tokens are in the text; save it as a "
-            "fast tokenizer (tokenizer.json)."
-        )
+    check_tokenizer(tokenizer, network)
     context = context_of(network)
     network.eval()
     head = sound_head(network, context, padding)

@@ -90,6 +90,10 @@ class WordTokenizer:
         found = {id for id, token in added if token.special} | set(self.tokenizer.all_special_ids)
         return np.array(sorted(found - {self.unknown}), np.int64)
 
+    def plain_ids(self, text: str) -> list[int]:
+        """The tokens of a text alone, with nothing before it."""
+        return [int(id) for id in self._encode([text])["input_ids"][0]]
+
     def ids(self, text: str) -> list[int]:
         """The tokens of a text, behind the start token if there is one; in a chat, behind what
         the template writes before it.

@@ -62,3 +62,6 @@ class Metrics(BaseModel):
     validation_accuracy: dict[int, float] | None
     """By k, as shares of all words."""
     reasons: dict[str, str]
+    warnings: tuple[str, ...] = ()
+    """Why the numbers say nothing, a sentence each: the model knows no more than chance. Gates
+    cannot be checked then."""

@@ -86,6 +86,7 @@ def cautions(runs: Sequence[ComparedRun]) -> list[str]:
         )
     problems += guarantees.cautions([(run.label, run.guarantee) for run in runs])
     for run in runs:
+        problems += [f"{run.label}: {line}" for line in run.metrics.warnings]
         if run.manifest.public is not None:
             problems += [f"{run.label}: {line}" for line in run.manifest.public.warnings]
     return problems

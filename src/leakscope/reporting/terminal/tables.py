@@ -27,6 +27,8 @@ def run_table(manifest: RunManifest, metrics: Metrics) -> RenderableType:
     table.title = Text(f"Training data leakage of {values.printable(manifest.name)}")
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
+    for warning in metrics.warnings:
+        table.add_row(Text("Warning"), Text(values.printable(warning), style="bold yellow"))
     for label, text in (
         ("Users", values.thousands(metrics.users)),
         ("Documents", values.thousands(metrics.documents)),
