@@ -53,17 +53,17 @@ def print_run(out: Path) -> None:
 
 
 def warn_of(out: Path) -> None:
-    """What is wrong with the public model or with the noise of a private training, on standard
+    """What is wrong with the public model or with the guarantee of a private training, on standard
     error.
     """
     from leakscope.records.runs.run_manifest import open_run
-    from leakscope.reporting.facts.guarantee import guarantee_of, stamp
+    from leakscope.reporting.facts.guarantee import guarantee_of, stamps
 
     manifest = open_run(out)[0]
     public = manifest.public
     for warning in [
         *([] if public is None else public.warnings),
-        *stamp(guarantee_of(manifest)),
+        *(line for _, line in stamps(guarantee_of(manifest))),
     ]:
         tell(f"warning: {warning}")
 

@@ -11,7 +11,12 @@ from leakscope.engine.progress import Progress, silent
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
 
-NOTES = ("plan", "resume", "snapshot")  # stages whose notes are worth a line of their own
+NOTES = (
+    "plan",
+    "resume",
+    "snapshot",
+    "checkpoint",
+)  # stages whose notes are worth a line of their own
 EVERY = 5.0  # seconds between plain lines of one stage
 
 
