@@ -100,7 +100,7 @@ class TrainingRun:
 
     def _tell_warnings(self) -> None:
         for warning in self._mitigation.warnings:
-            self._progress("plan", self._total_steps, self._mitigation.total, warning)
+            self._progress("warning", self._total_steps, self._mitigation.total, warning)
 
     def _due(self) -> Sequence[str]:
         """The names of the snapshots that are due after the step taken last."""

@@ -92,8 +92,7 @@ class PrivateTraining(Mitigation):
     @property
     def warnings(self) -> Sequence[str]:
         """Why the guarantee will say nothing, if so."""
-        found = doubts_about(self.plan.unit, self.plan.units, self.plan.delta)
-        return [f"Warning: {doubt}" for doubt in found]
+        return doubts_about(self.plan.unit, self.plan.units, self.plan.delta)
 
     @property
     def missed(self) -> Mapping[str, str]:
