@@ -10,9 +10,9 @@ METRICS = Metrics.model_construct(unique_sequences=3, reasons={})
 WARNED = METRICS.model_copy(update={"warnings": ("The model knows nothing.",)})
 
 
-def guarantee(epsilon, *, insecure=False, reason=None, delta=0.001):
+def guarantee(epsilon, *, insecure=False, reason=None, delta=0.001, units=100):
     record = PrivacyRecord.model_construct(
-        epsilon=epsilon, insecure_seed=insecure, delta=delta, units=100, unit="user"
+        epsilon=epsilon, insecure_seed=insecure, delta=delta, units=units, unit="user"
     )
     return Guarantee(record, reason)
 
@@ -31,7 +31,9 @@ def test_a_gate_on_the_guarantee(text, holds):
     [
         (guarantee(1.0, insecure=True), "insecure-seed"),
         (guarantee(None, reason="no noise"), "no noise"),
-        (guarantee(1.0, delta=0.02), "delta is above"),
+        (guarantee(1.0, delta=0.0011), "delta is above"),
+        (guarantee(0.0, delta=0.46, units=2), "delta is above"),
+        (guarantee(1.0, delta=1e-5, units=9), "there are only 9 users"),
         (Guarantee(None, "not known"), "not known"),
         (None, "no DP epsilon"),
     ],

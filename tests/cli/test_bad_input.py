@@ -312,6 +312,7 @@ def test_endpoints_that_cannot_be_asked(fails, make_corpus, tmp_path, arguments,
         (["--mitigation", "dp", "--target-epsilon", "-1"], "positive"),
         (["--mitigation", "dp", "--target-epsilon", "3", "--unit", "word"], "user or document"),
         (["--mitigation", "dp", "--target-epsilon", "3", "--users-per-step", "9"], "only 2 users"),
+        (["--mitigation", "dp", "--target-epsilon", "1e9"], "protects nobody"),
         (
             ["--mitigation", "dp", "--target-epsilon", "3", "--snapshot-at-epsilon", "a,b"],
             "numbers, such as 3,5,7",

@@ -49,7 +49,7 @@ def test_differential_privacy():
     )  # fmt: skip
     assert found.architecture.dropout == 0 and found.clip == 5.0
     assert found.mitigation == PrivacySettings(
-        users_per_step=64.0, target_epsilon=3.0, clip=2.0, method="ghost",
+        target_epsilon=3.0, clip=2.0, method="ghost",
         snapshot_at_epsilon=(1.0, 2.0),
     )  # fmt: skip
     by_rate = settings(mitigation="dp", noise_multiplier=1, sampling_rate=0.5).mitigation

@@ -84,11 +84,11 @@ def test_the_page_tells_the_guarantee_beside_the_leakage_epsilon(make_run):
     names = list(cards)
     assert names.index("dp_epsilon") == names.index("leakage_epsilon") + 1
     assert "3.00" in cards["dp_epsilon"]
-    assert "at delta 0.000101, for one user of 4,321" in cards["dp_epsilon"]
+    assert "at delta 1.01e-05, for one user of 4,321" in cards["dp_epsilon"]
     section = card_of(text)
     facts = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", section))
     assert facts == {
-        "DP delta": "0.000101",
+        "DP delta": "1.01e-05",
         "Unit of privacy": "user, of 4,321 users",
         "Accountant": "PLD (some 1.0), add/remove one user",
         "Noise multiplier": "0.8 times the clip",
@@ -101,6 +101,21 @@ def test_the_page_tells_the_guarantee_beside_the_leakage_epsilon(make_run):
     }
     assert re.findall("<li>(.*?)</li>", section) == ["Not this.", "Nor that."]
     assert INSECURE not in text
+
+
+@pytest.mark.parametrize(
+    ("weak", "why"),
+    [({"delta": 2.4e-5}, "Delta is above 0.1"), ({"units": 9}, "There are only 9 users")],
+)
+def test_a_guarantee_that_says_nothing_is_stamped_on_everything(make_run, tmp_path, weak, why):
+    run = make_run(model=private(**weak))
+    text = write_page(run).read_text()
+    header = text[text.index("<header>") : text.index("</header>")]
+    assert "<strong>No guarantee.</strong>" in header and why in header
+    assert "Insecure" not in text and "seed was insecure" not in text
+    assert "no guarantee" in Cards(text).cards["dp_epsilon"]
+    assert why in line(shown(run_table(*open_run(run))), "No guarantee")
+    assert why in write_hardening(run, [POINT], tmp_path).read_text()
 
 
 def test_no_epsilon_stands_without_its_kind(make_run):
@@ -140,7 +155,7 @@ def test_an_insecure_seed_is_stamped_on_everything(make_run, tmp_path):
 
 def test_the_terminal_tells_the_model_card(make_run):
     table = shown(run_table(*open_run(make_run(model=private()))))
-    assert line(table, "DP epsilon") == "3.00 (at delta 0.000101, for one user of 4,321)"
+    assert line(table, "DP epsilon") == "3.00 (at delta 1.01e-05, for one user of 4,321)"
     assert line(table, "Accountant") == "PLD (some 1.0), add/remove one user"
     assert line(table, "Steps") == f"{thousands(1200)}, including 200 that a crash lost"
     assert line(table, "Not covered by DP") == "Not this."

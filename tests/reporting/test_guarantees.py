@@ -31,7 +31,7 @@ def test_rows_have_the_whole_record_and_reasons(runs_of):
     names = ("dp_epsilon", "dp_delta", "dp_unit", "privacy")
     assert [plain[name] for name in names] == [None] * 4
     assert plain["reasons"]["dp_epsilon"] == "none: trained without differential privacy"
-    assert [private[name] for name in names] == [2.9985, 0.0001001, "user", PRIVACY]
+    assert [private[name] for name in names] == [2.9985, 1.01e-05, "user", PRIVACY]
     assert "dp_epsilon" not in private["reasons"]
     json.dumps([plain, private], allow_nan=False)
 
@@ -40,14 +40,14 @@ def test_columns_appear_where_a_model_is_private(runs_of, tmp_path):
     runs = runs_of(plain=None, private={}, silent={"epsilon": None, "reason": "No noise."})
     text = shown(compare_table(compare_rows(runs)))
     assert line(text, "plain").split()[-3:] == ["–", "–", "–"]
-    assert line(text, "private").split()[-3:] == ["3.00", "0.000101", "user"]
-    assert line(text, "silent").split()[-3:] == ["–", "0.000101", "user"]
+    assert line(text, "private").split()[-3:] == ["3.00", "1.01e-05", "user"]
+    assert line(text, "silent").split()[-3:] == ["–", "1.01e-05", "user"]
     assert "DP epsilon: none: trained without differential privacy (plain)" in text
     assert "DP epsilon: No noise (silent)" in text and "DP delta:" not in text
     page = write_comparison(runs, tmp_path / "out").read_text()
     rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>.*?</tr>", page)]
     assert [cells[-3:] for cells in rows[1:4]] == [
-        ["–", "–", "–"], ["3.00", "0.000101", "user"], ["–", "0.000101", "user"]
+        ["–", "–", "–"], ["3.00", "1.01e-05", "user"], ["–", "1.01e-05", "user"]
     ]  # fmt: skip
     assert "The two cannot be compared" in page
     plain = json.loads((tmp_path / "out" / "compare.json").read_text())
@@ -66,6 +66,7 @@ def test_without_any_private_model_there_is_a_line_and_no_column(runs_of, tmp_pa
     ("other", "word"),
     [
         ({"insecure_seed": True}, "seed"),
+        ({"units": 9}, "guarantees nothing"),
         ({"unit": "document"}, "units"),
         ({"delta": 1e-9}, "delta"),
     ],
@@ -74,7 +75,7 @@ def test_what_makes_guarantees_not_compare_is_a_caution(runs_of, tmp_path, other
     runs = runs_of(one={}, other=other)
     (said,) = cautions(runs)
     assert word in said
-    assert said.startswith("other: ") == (word == "seed")
+    assert said.startswith("other: ") == (word in ("seed", "guarantees nothing"))
     page = write_comparison(runs, tmp_path / "out").read_text()
     assert f"<strong>Caution.</strong> {said}" in page
     assert said in json.loads((tmp_path / "out" / "compare.json").read_text())["warnings"]

@@ -51,8 +51,9 @@ class Gate:
         return Gate(text, found[1], found[2], float(found[3]))
 
     def value(self, metrics: Metrics, guarantee: Guarantee | None = None) -> float:
-        """The metric, or the DP epsilon of `guarantee`; what is unmeasured, void because of an
-        insecure seed, or measured in a run that carries a warning, is an error, never a pass.
+        """The metric, or the DP epsilon of `guarantee`. What is unmeasured, void because of an
+        insecure seed, a large delta or too few users, or measured in a run that carries a warning
+        is an error, never a pass.
         """
         if self.metric == DP_EPSILON:
             return self._dp_epsilon(guarantee)
@@ -72,11 +73,12 @@ class Gate:
     def _dp_epsilon(self, guarantee: Guarantee | None) -> float:
         why = "the training tells no DP epsilon here"
         if guarantee is not None and guarantee.epsilon is not None and not guarantee.insecure:
-            record = guarantee.record
-            if record is None or record.delta <= 1 / record.units:
+            if not guarantee.doubts:
                 return guarantee.epsilon
-            why = f"delta is above 1 over the number of {record.unit}s, so epsilon says nothing"
-            raise LeakscopeError(f"The gate '{self.text}' cannot be checked: {why}.")
+            first = guarantee.doubts[0]
+            raise LeakscopeError(
+                f"The gate '{self.text}' cannot be checked: {first[0].lower()}{first[1:]}"
+            )
         if guarantee is not None:
             why = INSECURE if guarantee.insecure else guarantee.reason or why
         raise LeakscopeError(f"The gate '{self.text}' cannot be checked: {why}.")

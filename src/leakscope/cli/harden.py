@@ -19,7 +19,7 @@ def harden(asked: Asked) -> None:
     from leakscope.commands.harden import BLOCK_LIST
     from leakscope.commands.harden import harden as work
     from leakscope.records.runs.run_manifest import open_run
-    from leakscope.reporting.facts.guarantee import guarantee_of, stamp
+    from leakscope.reporting.facts.guarantee import guarantee_of, stamps
     from leakscope.reporting.terminal.tables import hardening_table
 
     run, out = asked["run"], asked["out"]
@@ -30,7 +30,7 @@ def harden(asked: Asked) -> None:
         say_json(rows)
     else:
         print_whole(hardening_table(rows))
-    for line in stamp(guarantee_of(open_run(run)[0])):
+    for _, line in stamps(guarantee_of(open_run(run)[0])):
         tell(f"warning: {line}")
     aside = tell if asked["json"] else say
     aside(f"page: {out / 'harden.html'}")

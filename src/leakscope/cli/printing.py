@@ -53,18 +53,18 @@ def print_run(out: Path) -> None:
 
 
 def warn_of(out: Path) -> None:
-    """What is wrong with the run, its public model or the noise of a private training, on
+    """What is wrong with the run, its public model or the guarantee of a private training, on
     standard error.
     """
     from leakscope.records.runs.run_manifest import open_run
-    from leakscope.reporting.facts.guarantee import guarantee_of, stamp
+    from leakscope.reporting.facts.guarantee import guarantee_of, stamps
 
     manifest, metrics = open_run(out)
     public = manifest.public
     for warning in [
         *metrics.warnings,
         *([] if public is None else public.warnings),
-        *stamp(guarantee_of(manifest)),
+        *(line for _, line in stamps(guarantee_of(manifest))),
     ]:
         tell(f"warning: {warning}")
 

@@ -11,7 +11,8 @@ from leakscope.engine.progress import Progress, silent
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
 
-NOTES = ("plan", "resume", "snapshot")  # stages whose notes are worth a line of their own
+NOTES = ("warning", "plan", "resume", "snapshot", "checkpoint")
+"""Stages whose notes are worth a line of their own."""
 EVERY = 5.0  # seconds between plain lines of one stage
 
 

@@ -5,6 +5,10 @@ from pathlib import Path
 from leakscope.cli.command import Argument, Asked, Command
 from leakscope.cli.printing import say, tell
 
+INTERRUPTED = (
+    "the same command goes on from the last checkpoint, or starts over if there is none yet"
+)
+
 
 def train(asked: Asked) -> None:
     """Train a word-level language model, with a snapshot every epoch.
@@ -18,7 +22,7 @@ def train(asked: Asked) -> None:
     """
     from leakscope.commands.train import train as work
 
-    with asked.progress() as progress:
+    with asked.progress(INTERRUPTED) as progress:
         trained = work(asked["corpus"], asked["out"], progress=progress, **asked.options)
     last = trained.history[-1]
     figure = last["validation_perplexity"]
@@ -43,8 +47,12 @@ def _print_privacy(model: Path) -> None:
         f"{epsilon} at delta {bound(found.delta)} for one {found.unit} of {found.units}, "
         f"{found.accountant}; {found.steps} steps, noise {found.noise_multiplier:g}"
     )
+    doubts = found.doubts()
+    for doubt in doubts:
+        tell(f"warning: {doubt}")
     for caveat in found.caveats:
-        tell(f"note: {caveat}")
+        if caveat not in doubts:
+            tell(f"note: {caveat}")
 
 
 command = Command(

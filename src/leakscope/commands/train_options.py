@@ -22,13 +22,11 @@ def train_settings(given: Given, chosen: TrainChoices) -> TrainSettings:
     kind = registered(chosen.mitigation).settings
     _check_mitigation(given, chosen)
     if kind is not PlainSettings:
-        told = given.fields_of(kind)
-        for name in told:
+        for name in given.fields_of(kind):
             changes.pop(name, None)  # such as the clip: the mitigation's own is meant
         if kind.dropout is not None:
             shape.setdefault("dropout", kind.dropout)
-        usual = kind.usual(told) if given.object_of(kind) is None else {}
-        changes["mitigation"] = given.make(kind, **usual)
+        changes["mitigation"] = given.make(kind)
     before = PRESETS[preset].architecture if known is None else known.architecture
     architecture = replace(given.object_of(Architecture) or before, **shape)
     if architecture.kind == "transformer" and (known is None or architecture != before):

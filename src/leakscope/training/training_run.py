@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from leakscope.corpus.split import VALIDATION
+from leakscope.engine.postponed_interrupt import postponed_interrupt
 from leakscope.engine.progress import Progress
 from leakscope.models.evaluation import evaluate
 from leakscope.models.word.model_directory import save_model
@@ -58,6 +59,7 @@ class TrainingRun:
         """Run the remaining steps and write the model."""
         try:
             self._mitigation.open(self._out, self._total_steps)
+            self._tell_warnings()
             self._tell_missed()
             self._run()
         finally:
@@ -66,21 +68,39 @@ class TrainingRun:
     def _run(self) -> None:
         if self._total_steps:  # a kill may have come before what was due at the checkpoint
             self._keep([name for name in self._due() if not self._has(name)])
-        while self._total_steps < self._mitigation.total:
-            self._take()
-            self._report()
-            self._keep(self._due())
+        with postponed_interrupt() as interrupted:
+            while self._total_steps < self._mitigation.total:
+                self._take()
+                if not interrupted():
+                    self._report()
+                    self._keep(self._due())
+                if interrupted():
+                    self._stop()
         self._measure()
         save_model(self._out, self._model, self._config())
         write_history(self._out, self.history)
         (self._out / "checkpoint.json").unlink(missing_ok=True)
         shutil.rmtree(self._out / "checkpoints", ignore_errors=True)
 
+    def _stop(self) -> None:
+        """Ctrl-C: keep the step taken last, which a private training has spent, and end. What else
+        was due after it is made up for when the training is resumed.
+        """
+        self._checkpoint()
+        total = self._mitigation.total
+        note = f"interrupted; the checkpoint has all {self._total_steps} steps of {total}"
+        self._progress("checkpoint", self._total_steps, total, note)
+        raise KeyboardInterrupt
+
     def _tell_missed(self) -> None:
         missed = self._mitigation.missed.items()
         self.missed = tuple(why for name, why in missed if not self._has(name))
         for why in self.missed:
             self._progress("plan", self._total_steps, self._mitigation.total, why)
+
+    def _tell_warnings(self) -> None:
+        for warning in self._mitigation.warnings:
+            self._progress("warning", self._total_steps, self._mitigation.total, warning)
 
     def _due(self) -> Sequence[str]:
         """The names of the snapshots that are due after the step taken last."""

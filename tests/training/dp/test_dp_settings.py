@@ -30,7 +30,6 @@ GIVEN = {"rate": 0.02, "noise_multiplier": 1.0}
     [
         ({"unit": "word"}, "user or document"),
         ({"users_per_step": 3.0}, "either the users per step or"),
-        ({"rate": None}, "either the users per step or"),
         ({"rate": 0.0}, "rate"),
         ({"rate": 1.5}, "rate"),
         ({"rate": math.nan}, "rate"),
@@ -70,6 +69,14 @@ def test_a_plan_has_the_rate_of_the_expected_users_and_a_delta_of_their_number()
     assert plan.terms("abc") == Terms("abc", "user", 3200, 0.02, 1.1, 0.5, 500, insecure=False)
 
 
+@pytest.mark.parametrize(
+    ("users", "expected"), [(2, 1), (19, 1), (60, 6), (639, 63), (640, 64), (100_000, 64)]
+)
+def test_the_usual_number_of_users_in_a_step_fits_the_users_there_are(users, expected):
+    plan = plan_of(PrivacySettings(noise_multiplier=1.0), users, 5)
+    assert plan.denominator == pytest.approx(expected)
+
+
 def test_the_denominator_is_expected_and_not_rounded():
     plan = plan_of(PrivacySettings(rate=0.015, noise_multiplier=1.0), 321, 10)
     assert plan.denominator == 0.015 * 321
@@ -83,7 +90,7 @@ def test_a_target_epsilon_is_met_and_not_passed():
 
 
 def test_more_users_than_there_are_cannot_be_expected():
-    with pytest.raises(LeakscopeError, match="only 10 users"):
+    with pytest.raises(LeakscopeError, match=r"only 10 users.* lower --users-per-step from 11 to"):
         plan_of(PrivacySettings(users_per_step=11, noise_multiplier=1.0), 10, 5)
 
 
@@ -127,7 +134,10 @@ def test_caveats_say_what_applies():
     many = caveats_of("user", 1000, 1e-6, **some, vocabulary_users=5)
     assert any("fewer than 5 users" in caveat for caveat in many)
     assert any("many documents" in caveat for caveat in caveats_of("document", 1000, 1e-6, **some))
-    assert any("Delta is above" in caveat for caveat in caveats_of("user", 1000, 0.01, **some))
+    large = caveats_of("user", 1000, 1.1e-4, **some)
+    assert "Delta is above 0.1 over the number of users" in large[0]
+    assert caveats_of("user", 1000, 1e-4, **some) == plain
+    assert "only 9 documents" in caveats_of("document", 9, 1e-6, **some)[0]
     started = caveats_of("user", 1000, 1e-6, **some | {"warm_started": True})
     assert len(started) == len(plain) + 1
     for caveat in (*plain, *many, *started):

@@ -7,6 +7,12 @@ from pydantic import BaseModel, ConfigDict
 
 from leakscope.records.models.mitigation_record import MitigationRecord
 
+DELTA_OF_ALL = 0.1
+"""The most that delta times the number of units may be. Delta is the probability of anything at
+all, so above this a mechanism may give a unit away whole in one training of ten."""
+LEAST_UNITS = 10
+"""With fewer, there is hardly anybody among whom a unit could be hidden."""
+
 
 class SpentSteps(BaseModel):
     """Steps under the same noise and rate."""
@@ -69,13 +75,37 @@ class PrivacyRecord(MitigationRecord):
     caveats: list[str]
     """What the guarantee does not cover, a sentence each."""
 
+    def doubts(self) -> list[str]:
+        """See `doubts_about`; also of records whose caveats do not tell them."""
+        return doubts_about(self.unit, self.units, self.delta)
+
     def summary(self) -> str:
         """One line for tables; epsilon and delta are rounded up."""
         if self.epsilon is None:
             return f"dp, no epsilon for one {self.unit}"
         void = ", insecure seed" if self.insecure_seed else ""
+        void += ", which guarantees nothing" if self.doubts() else ""
         bounds = f"epsilon {_rounded_up(self.epsilon)} at delta {_rounded_up(self.delta)}"
         return f"dp, {bounds} for one {self.unit}{void}"
+
+
+def doubts_about(unit: str, units: int, delta: float) -> list[str]:
+    """Why an epsilon guarantees nothing, whatever its value, a sentence each; none where it does.
+    Looks only at what is public.
+    """
+    found = []
+    if delta * units > DELTA_OF_ALL * (1 + 1e-9):  # delta may have been made by this very division
+        found.append(
+            f"Delta is above {DELTA_OF_ALL} over the number of {unit}s, which would permit giving "
+            "one of them away whole, so the DP epsilon guarantees nothing; train with a smaller "
+            "--delta, such as the default."
+        )
+    if units < LEAST_UNITS:
+        found.append(
+            f"There are only {units} {unit}s, too few to hide one among the others, so the DP "
+            f"epsilon guarantees nothing; train on at least {LEAST_UNITS} {unit}s."
+        )
+    return found
 
 
 def _rounded_up(value: float) -> str:

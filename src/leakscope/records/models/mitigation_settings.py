@@ -1,6 +1,5 @@
 """What the settings of every mitigation have in common."""
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -23,11 +22,6 @@ class MitigationSettings:
 
     dropout: ClassVar[float | None] = None
     """The dropout of a training that is told none; None: the preset's."""
-
-    @classmethod
-    def usual(cls, given: Collection[str]) -> dict[str, Any]:
-        """Fields to fill in where only the `given` ones are told."""
-        return {}
 
     def check(self, *, dropout: float, snapshot_steps: int | None) -> None:
         """Refuse settings of the training itself that do not go together with these."""

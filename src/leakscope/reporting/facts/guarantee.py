@@ -44,6 +44,11 @@ class Guarantee:
         """Whether the noise came from a seed, which voids the guarantee."""
         return self.record is not None and self.record.insecure_seed
 
+    @property
+    def doubts(self) -> Sequence[str]:
+        """Why the epsilon guarantees nothing, whatever its value, a sentence each."""
+        return () if self.record is None or self.epsilon is None else self.record.doubts()
+
 
 def guarantee_of(manifest: RunManifest) -> Guarantee:
     """The guarantee of a run's model, from its config in the manifest."""
@@ -68,6 +73,8 @@ def fact(guarantee: Guarantee) -> Fact:
     detail = "" if record is None else terms(record)
     if record is not None and record.insecure_seed:
         detail += "; insecure seed, no guarantee"
+    elif guarantee.doubts:
+        detail += "; no guarantee"
     if guarantee.epsilon is None:
         why = values.printable(guarantee.reason or values.UNEXPLAINED)
         return Fact("dp_epsilon", label, values.ABSENT, _MEANING, reason=why)
@@ -129,9 +136,13 @@ def caveats(record: PrivacyRecord) -> list[str]:
     return [values.printable(caveat) for caveat in record.caveats]
 
 
-def stamp(guarantee: Guarantee) -> Sequence[str]:
-    """The warning that goes on everything made from a model whose noise came from a seed."""
-    return [INSECURE[0].upper() + INSECURE[1:] + "."] if guarantee.insecure else []
+def stamps(guarantee: Guarantee) -> list[tuple[str, str]]:
+    """The warnings, each a label and a sentence, that go on everything made from a model whose
+    noise came from a seed or whose epsilon guarantees nothing.
+    """
+    seeded = [("Insecure seed", INSECURE[0].upper() + INSECURE[1:] + ".")]
+    doubtful = [("No guarantee", values.printable(doubt)) for doubt in guarantee.doubts]
+    return [*(seeded if guarantee.insecure else []), *doubtful]
 
 
 def _phases(record: PrivacyRecord) -> str:

@@ -43,6 +43,12 @@ def cautions(labelled: Sequence[tuple[str, Guarantee]]) -> list[str]:
     """What to bear in mind before DP epsilons are compared, a sentence each."""
     insecure = [label for label, guarantee in labelled if guarantee.insecure]
     problems = [f"{', '.join(insecure)}: {INSECURE}."] if insecure else []
+    doubtful = [label for label, guarantee in labelled if guarantee.doubts]
+    if doubtful:
+        problems.append(
+            f"{', '.join(doubtful)}: the DP epsilon guarantees nothing, because delta is too large "
+            "or the units are too few; the report on the model says which."
+        )
     bounded = [g.record for _, g in labelled if g.record is not None and g.epsilon is not None]
     if len({record.unit for record in bounded}) > 1:
         problems.append(

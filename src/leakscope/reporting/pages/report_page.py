@@ -131,7 +131,8 @@ def _privacy(manifest: RunManifest) -> dict[str, Any]:
     found = guarantee.guarantee_of(manifest)
     record = found.record
     return {
-        "stamp": guarantee.stamp(found),
+        "stamps": guarantee.stamps(found),
+        "insecure": found.insecure,
         "reason": found.reason,
         "record": record,
         "epsilon": None if found.epsilon is None else values.bound(found.epsilon),

@@ -194,8 +194,8 @@ def _facts(table: Table, facts: Sequence[headline.Fact]) -> None:
 
 
 def _privacy(table: Table, found: guarantee.Guarantee) -> None:
-    for line in guarantee.stamp(found):
-        table.add_row(Text("Insecure seed"), Text(line, style="bold yellow"))
+    for label, line in guarantee.stamps(found):
+        table.add_row(Text(label), Text(line, style="bold yellow"))
     _facts(table, [guarantee.fact(found)])
     if found.record is None:
         return

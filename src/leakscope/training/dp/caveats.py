@@ -1,5 +1,6 @@
 """What a guarantee of differential privacy does not cover, in sentences for model and report."""
 
+from leakscope.records.models.dp_record import doubts_about
 from leakscope.training.dp.protected_unit import Unit
 
 FLOATING_POINT = (
@@ -33,9 +34,6 @@ CUSTOM_LOOP = (
     "The loop around the private steps was the caller's own: a tokenizer made from the private "
     "text, and whatever else was done with it, is not covered."
 )
-LARGE_DELTA = (
-    "Delta is above 1 over the number of {unit}s, which would permit giving away one of them whole."
-)
 VOCABULARY = (
     "The vocabulary and its order were made from the private text and are not covered; a word of "
     "one user may be in it."
@@ -61,8 +59,7 @@ def caveats_of(
     every word of the vocabulary has at least.
     """
     found = [INSECURE] if insecure else []
-    if delta > 1 / units:
-        found.append(LARGE_DELTA.format(unit=unit))
+    found += doubts_about(unit, units, delta)
     if unit == "document":
         found.append(DOCUMENTS)
     if not public_vocabulary:

@@ -1,10 +1,9 @@
 """What a private training is told."""
 
 import math
-from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.mitigation_settings import MitigationSettings
@@ -16,8 +15,10 @@ if TYPE_CHECKING:
 
 LEDGER = "privacy.jsonl"
 """The file that records every step before its noise is added, see `ledger`."""
-USERS_PER_STEP = 64.0
-"""Of a training that is told neither this nor the sampling rate."""
+USERS_PER_STEP = 64
+"""Of a training that is told neither this nor the sampling rate and has many users."""
+MOST_OF_USERS = 10
+"""Of one with fewer users, one in so many: where more take part, sampling hides less."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,8 @@ class PrivacySettings(MitigationSettings):
     unit: Unit = "user"
     """What the guarantee protects: all that one user wrote, or one document."""
     users_per_step: float | None = None
-    """How many users (or documents) to expect in a step. Give either this or the sampling rate."""
+    """How many users (or documents) to expect in a step, if no sampling rate is given. By default
+    64, but at most a tenth of all."""
     rate: float | None = field(default=None, metadata={"option": "sampling_rate"})
     """The probability that a user (or document) takes part in a step."""
     words_per_user: int = 500
@@ -45,7 +47,7 @@ class PrivacySettings(MitigationSettings):
     target_epsilon: float | None = None
     """The epsilon at the end of the training. The noise is calibrated to it."""
     delta: float | None = None
-    """The delta of the guarantee. By default it is at most 1 / users^1.1."""
+    """The delta of the guarantee. By default it is at most 1e-5, 0.1 / users and 1 / users^1.1."""
     snapshot_at_epsilon: tuple[float, ...] = field(default=(), metadata={"separated": True})
     """For each of these epsilons, keep the weights after the last step that stays within it."""
     insecure_seed: int | None = None
@@ -57,8 +59,8 @@ class PrivacySettings(MitigationSettings):
     def __post_init__(self) -> None:
         if self.unit not in ("user", "document"):
             raise LeakscopeError("The unit of privacy is user or document.")
-        if (self.users_per_step is None) == (self.rate is None):
-            raise LeakscopeError("Give either the users per step or the sampling rate.")
+        if self.users_per_step is not None and self.rate is not None:
+            raise LeakscopeError("Give either the users per step or the sampling rate, not both.")
         if self.rate is not None and not 0 < self.rate <= 1:
             raise LeakscopeError("The sampling rate must be above 0 and at most 1.")
         if self.users_per_step is not None and not 0 < self.users_per_step < math.inf:
@@ -77,11 +79,6 @@ class PrivacySettings(MitigationSettings):
             raise LeakscopeError(f"The clipping method is one of {', '.join(METHODS)}.")
         if self.insecure_seed is not None and not 0 <= self.insecure_seed < 2**31:
             raise LeakscopeError("The insecure seed must be at least 0 and below 2^31.")
-
-    @classmethod
-    def usual(cls, given: Collection[str]) -> dict[str, Any]:
-        """See `MitigationSettings`."""
-        return {} if {"users_per_step", "rate"} & set(given) else {"users_per_step": USERS_PER_STEP}
 
     def check(self, *, dropout: float, snapshot_steps: int | None) -> None:
         """See `MitigationSettings`."""
@@ -110,12 +107,15 @@ class PrivacySettings(MitigationSettings):
         """The sampling rate for so many units."""
         if self.rate is not None:
             return self.rate
-        expected = self.users_per_step or 0.0
-        if expected > units:
+        if self.users_per_step is None:
+            return max(1, min(USERS_PER_STEP, units // MOST_OF_USERS)) / units
+        if self.users_per_step > units:
             raise LeakscopeError(
-                f"There are only {units} {self.unit}s, so no more can be expected in a step."
+                f"There are only {units} {self.unit}s, so no more can be expected in a step; "
+                f"lower --users-per-step from {self.users_per_step:g} to at most {units}, or leave "
+                "it out."
             )
-        return expected / units
+        return self.users_per_step / units
 
     def _check_snapshots(self) -> None:
         wanted = self.snapshot_at_epsilon

@@ -1,13 +1,13 @@
 """Private training: users drawn at random, their gradients clipped, noise added."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 
-from leakscope.records.models.dp_record import PrivacyRecord
+from leakscope.records.models.dp_record import PrivacyRecord, doubts_about
 from leakscope.training.dp.caveats import caveats_of
 from leakscope.training.dp.clipping.clipper import Clipper, clear
 from leakscope.training.dp.dp_settings import PrivacySettings
@@ -88,6 +88,11 @@ class PrivateTraining(Mitigation):
         which is spent then, there is something to make the snapshot of.
         """
         return bool(self._schedule.due.get(steps + 1))
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """Why the guarantee will say nothing, if so."""
+        return doubts_about(self.plan.unit, self.plan.units, self.plan.delta)
 
     @property
     def missed(self) -> Mapping[str, str]:

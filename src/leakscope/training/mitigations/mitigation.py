@@ -108,6 +108,11 @@ class Mitigation(ABC):
         return False
 
     @property
+    def warnings(self) -> Sequence[str]:
+        """What somebody should know before the first step, a sentence each."""
+        return ()
+
+    @property
     def missed(self) -> Mapping[str, str]:
         """Snapshots that were asked for and will not be taken, by name: why, a sentence each."""
         return {}

@@ -12,6 +12,7 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.models.dp_record import doubts_about
 from leakscope.training.dp.accounting.accountant import (
     accountant_name,
     default_delta,
@@ -215,7 +216,9 @@ def test_steps_at_counts_what_was_spent_before():
 @given(st.integers(2, 10**9))
 def test_the_default_delta_is_at_most_what_is_promised_and_near_it(users):
     delta = default_delta(users)
-    assert 0.9 * users**-1.1 <= delta <= users**-1.1
+    most = min(1e-5, 0.1 / users, users**-1.1)
+    assert 0.9 * most <= delta <= most
+    assert not [doubt for doubt in doubts_about("user", users, delta) if "Delta" in doubt]
     assert len(f"{delta:e}".split("e")[0].rstrip("0").replace(".", "")) <= 2
 
 

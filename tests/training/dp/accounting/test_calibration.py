@@ -61,6 +61,15 @@ def test_it_takes_a_second_or_two():
     assert time.process_time() - begin < 2
 
 
+@pytest.mark.parametrize(("rate", "steps"), [(1e-4, 10_000), (0.1, 50), (1.0, 1), (1.0, 10_000)])
+def test_epsilons_that_protect_nobody_get_noise_or_a_sentence(rate, steps):
+    for target in (1e3, 1e6):
+        assert epsilon(calibrate(target, 1e-5, rate, steps), rate, steps, 1e-5) <= target
+    for target in (1.1e6, 1e9, 1e300):
+        with pytest.raises(LeakscopeError, match="choose one of at most 1e"):
+            calibrate(target, 1e-5, rate, steps)
+
+
 @pytest.mark.parametrize(
     ("target", "delta", "rate", "steps"),
     [(0.0, 1e-5, 0.1, 10), (1.0, 0.0, 0.1, 10), (1.0, 1e-5, 0.0, 10), (1.0, 1e-5, 0.1, 0)],

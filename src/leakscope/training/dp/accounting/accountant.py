@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.models.dp_record import DELTA_OF_ALL
 from leakscope.training.dp.accounting.phases import Phase, merged
 
 try:
@@ -26,6 +27,7 @@ except ImportError:
     ) from None
 
 SMALLEST_DELTA = 1e-15  # about what composition itself cuts off the tails
+LARGEST_DEFAULT_DELTA = 1e-5
 
 # The grid of privacy losses: of a step's standard deviation, how coarse it should be, and may be
 # when the tail is long; and how many points it may have at least, preferably and at most.
@@ -106,10 +108,12 @@ def steps_at(
 
 
 def default_delta(units: int) -> float:
-    """The delta that is used unless one is asked for: two digits, at most 1 / units^1.1."""
+    """The delta that is used unless one is asked for: two digits, at most 1e-5, 0.1 / units and
+    1 / units^1.1.
+    """
     if units < 2:
         raise LeakscopeError("Differential privacy needs at least 2 users or documents.")
-    most = units**-1.1
+    most = min(LARGEST_DEFAULT_DELTA, DELTA_OF_ALL / units, units**-1.1)
     exponent = math.floor(math.log10(most)) - 1
     digits = math.floor(most / 10.0**exponent)
     while float(f"{digits}e{exponent}") > most:

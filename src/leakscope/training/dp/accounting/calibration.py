@@ -11,6 +11,7 @@ from leakscope.training.dp.accounting.gaussian_dp import noise_for
 
 _CLOSE = 0.998  # of the target epsilon: near enough
 _TRIES = 40
+_LARGEST = 1e6  # the noise for more is beyond the arithmetic
 _DIGITS = 4
 _APART = 5e-5  # half the least distance, in logarithms, between two numbers of 4 digits
 _FAR = 10.0  # stands for the logarithm of what is infinitely far from the target
@@ -25,6 +26,11 @@ def calibrate(target_epsilon: float, delta: float, rate: float, steps: int) -> f
     """
     if not 0 < target_epsilon < math.inf:
         raise LeakscopeError("The target epsilon must be positive and finite.")
+    if target_epsilon > _LARGEST:
+        raise LeakscopeError(
+            f"A target epsilon of {target_epsilon:g} protects nobody; choose one of at most "
+            f"{_LARGEST:g}."
+        )
     if not (0 < rate <= 1 and steps >= 1):
         raise LeakscopeError("Calibrating noise needs a rate in (0, 1] and at least one step.")
     check_delta(delta)

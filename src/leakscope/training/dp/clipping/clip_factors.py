@@ -16,6 +16,12 @@ fits users with little and with much text, and the norm does not grow with the w
 may give; with the sum, users with little text count less.
 """
 
+ALONE = 100.0
+"""The norm above which a user is taken alone. Gradients explode where the network amplifies its own
+rounding, which depends on who shares a product of matrices: then one user's absence would turn what
+others add. Ordinary norms are far below. docs/experiments.md has the measurements.
+"""
+
 
 class NotFiniteError(Exception):
     """A gradient in a group of users is beyond any number."""
@@ -44,6 +50,11 @@ def shares_of(words: LongArray, weighting: Weighting) -> Tensor:
     """[k] what a user's summed loss is multiplied with, float64."""
     counts = torch.from_numpy(words).double()
     return 1 / counts if weighting == "mean" else torch.ones_like(counts)
+
+
+def explode(norms: Tensor) -> Tensor:
+    """[k] which users must be taken alone, by their own norms and nobody else's."""
+    return norms > ALONE
 
 
 def factors_of(squared: Tensor, shares: Tensor, clip: float) -> tuple[Tensor, Tensor]:

@@ -15,6 +15,7 @@ from leakscope.training.dp.clipping.clip_factors import (
     Weighting,
     check_choices,
     check_weights,
+    explode,
 )
 from leakscope.training.dp.clipping.ghost import add_ghost, groups, supports
 from leakscope.training.dp.clipping.methods import Method
@@ -94,7 +95,6 @@ class Clipper:
                 found = add_ghost(self._network, group, self._clip, self._weighting, self._space)
             else:
                 found = add_microbatch(self._network, group, self._clip, self._weighting)
-            yield group, found
         except NotFiniteError:
             check_weights(self._network.parameters())
             if len(group.owners) > 1:  # all but who is to blame
@@ -103,6 +103,11 @@ class Clipper:
             else:
                 nothing = torch.full((1,), torch.inf, dtype=torch.float64)
                 yield group, (nothing, nothing)
+            return
+        yield group, found
+        if len(group.owners) > 1:
+            for user in torch.nonzero(explode(found[0])).flatten().tolist():
+                yield from self._add(group.take(user, user + 1))
 
 
 def clear(weights: Iterable[Tensor]) -> None:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from leakscope.models.word.networks import Network, Recurrent, Transformer
 from leakscope.records.errors import LeakscopeError
-from leakscope.training.dp.clipping.clip_factors import Weighting, factors_of, shares_of
+from leakscope.training.dp.clipping.clip_factors import Weighting, explode, factors_of, shares_of
 from leakscope.training.dp.clipping.norms.gradient_parts import GradientPart, squared_norms
 from leakscope.training.dp.clipping.norms.grams import prefers_gradient
 from leakscope.training.dp.clipping.norms.row_layout import Layout
@@ -33,7 +33,8 @@ def add_ghost(
     network: Network, text: UserText, clip: float, weighting: Weighting, space: Workspace
 ) -> tuple[Tensor, Tensor]:
     """Add the clipped sum to the weights' `.grad`; the users' norms before clipping and their
-    summed losses, both [k] float64. Without dropout.
+    summed losses, both [k] float64. Without dropout. Of several users, those who `explode` are
+    left out of the sum: each is to be added alone.
     """
     layout = Layout(text.words)
     body = _body(network, text, layout)
@@ -41,6 +42,8 @@ def add_ghost(
     parts: list[GradientPart] = [output, *body.backward(output.to_hidden)]
     squared = squared_norms(parts).sum(0)
     norms, factors = factors_of(squared, shares_of(text.words, weighting), clip)
+    if len(norms) > 1:
+        factors = torch.where(explode(norms), 0.0, factors)
     for part in parts:
         part.add(factors)
     return norms, output.losses
