@@ -40,9 +40,9 @@ def shard_paths(corpus: Path, names: list[str]) -> list[Path]:
     """The files of the shards; raise if a name leads out of the corpus, also by a link."""
     folder, root = corpus / "shards", corpus.resolve()
     for name in names:
-        outside = Path(name).name != name or {"\\", "\0"} & set(name)
-        outside = outside or not name.endswith(".parquet")
-        if outside or not (folder / name).resolve().is_relative_to(root):
+        plain = Path(name).name == name and not {"\\", "\0"} & set(name)
+        inside = plain and (folder / name).resolve().is_relative_to(root)
+        if not inside or not name.endswith(".parquet"):
             raise untrue(corpus / "manifest.json", "names a shard that is not in the corpus")
     return [folder / name for name in names]
 
