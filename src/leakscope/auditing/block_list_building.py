@@ -10,13 +10,13 @@ import numpy as np
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
 from leakscope.leakage.counts.minimal_windows import minimal_unique
-from leakscope.records.artifacts import already, damaged, private_directory, read_parquet
+from leakscope.leakage.hardening.stored_run import occurrences_of_unique
+from leakscope.records.artifacts import already, damaged, private_directory
 from leakscope.records.block_list import BlockList
 from leakscope.records.block_list_file import SALT_BYTES
 from leakscope.records.documents import LongArray
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.runs.run_manifest import open_run
-from leakscope.records.unique import is_unique
 
 RATE = 0.001
 
@@ -102,18 +102,14 @@ def unique_sequences(run: Path, corpus: Corpus) -> Iterator[list[int]]:
     """The lexicon ids of every unique sequence of the run, each once, read from
     the corpus where it first came out: a redacted run knows where, though not what.
     """
-    listed = read_parquet(run / "sequences.parquet", ["id", "users_in_d"])
-    unique = listed["id"].to_numpy()[is_unique(listed["users_in_d"].to_numpy())]
     columns = ["sequence", "document", "start", "length"]
-    found = read_parquet(run / "occurrences.parquet", columns)
-    names, first = np.unique(found["sequence"].to_numpy(), return_index=True)
-    if not np.isin(unique, names).all():
-        raise damaged(run / "occurrences.parquet")
-    chosen = first[np.isin(names, unique)]
+    found = occurrences_of_unique(run, columns)
+    chosen = np.unique(found["sequence"].to_numpy(), return_index=True)[1]
     where: list[LongArray] = [
         found[name].to_numpy()[chosen].astype(np.int64) for name in columns[1:]
     ]
     numbers, starts, lengths = (each[np.argsort(where[0], kind="stable")] for each in where)
+    done = 0
     for documents in corpus.documents():
         low, high = np.searchsorted(numbers, [documents.numbers[0], documents.numbers[-1] + 1])
         for at in range(int(low), int(high)):
@@ -121,4 +117,7 @@ def unique_sequences(run: Path, corpus: Corpus) -> Iterator[list[int]]:
             words = documents.words_of(document)[starts[at] : starts[at] + lengths[at]]
             if documents.numbers[document] != numbers[at] or len(words) != lengths[at]:
                 raise damaged(run / "occurrences.parquet")
+            done += 1
             yield words.tolist()
+    if done != len(numbers):
+        raise damaged(run / "occurrences.parquet")

@@ -15,6 +15,7 @@ from transformers import TrainerCallback
 
 from leakscope.auditing.gates import DP_EPSILON, Gate
 from leakscope.auditing.loading_settings import LoadingSettings
+from leakscope.auditing.model_loading import CAUSAL_PACKAGES
 from leakscope.auditing.public_models import public_source
 from leakscope.auditing.public_settings import PublicSettings
 from leakscope.corpus.store import Corpus
@@ -76,6 +77,7 @@ def report_on(
                 progress=TrainingProgress(step=step, epoch=epoch),
             ),
             load=lambda: model.reading(opened.lexicon),
+            packages=CAUSAL_PACKAGES,
             measured=False,
         )
         return audit(

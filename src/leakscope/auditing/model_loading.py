@@ -4,17 +4,21 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from leakscope.auditing.loading_settings import LoadingSettings
 from leakscope.corpus.store import Corpus
 from leakscope.models.interface import LanguageModel
+from leakscope.models.subword.adapters import base_of
 from leakscope.models.subword.causal_model import CausalModel
 from leakscope.models.subword.hub import find_model, origin_of
 from leakscope.models.subword.loading import is_pretrained, load_causal
 from leakscope.models.word.model_directory import load_model
-from leakscope.records.artifacts import digest_of, digest_of_file
+from leakscope.records.artifacts import damaged, digest_of, digest_of_file
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.audited_model import CausalModelRecord, HubOrigin, NetworkShape
 
+CAUSAL_PACKAGES = ("transformers", "tokenizers")
 _FILES = ("*.safetensors", "*.gguf", "tokenizer.json", "config.json", "adapter_config.json")
 
 
@@ -64,12 +68,22 @@ def _listed(home: Path) -> set[Path]:
     return {file for pattern in _FILES for file in home.glob(pattern)}
 
 
+def pretrained_packages(path: Path) -> tuple[str, ...]:
+    """The packages that compute a causal model's answers, besides torch."""
+    if _is_adapter(path):
+        return (*CAUSAL_PACKAGES, "peft")
+    return (*CAUSAL_PACKAGES, "gguf") if path.suffix.lower() == ".gguf" else CAUSAL_PACKAGES
+
+
 def pretrained_config(path: Path, how: LoadingSettings) -> CausalModelRecord:
     """What a run says of a causal model, from its files alone."""
+    base = base_of(path, how.base) if _is_adapter(path) else None
     return CausalModelRecord(
         dtype=how.dtype,
         hub=hub_origin(path),
-        base_hub=None if how.base is None else hub_origin(how.base),
+        base=None if base is None else pretrained_name(base),
+        base_digest=None if base is None else pretrained_digest(base, None),
+        base_hub=None if base is None else hub_origin(base),
         architecture=_shape(path),
     )
 
@@ -86,15 +100,21 @@ def _shape(path: Path) -> NetworkShape:
         return NetworkShape(kind="gguf")
     adapter = path / "adapter_config.json"
     if adapter.exists():
-        known = json.loads(adapter.read_bytes())
-        return NetworkShape(kind=str(known.get("peft_type", "adapter")))
-    known = json.loads((path / "config.json").read_bytes())
+        try:
+            known = json.loads(adapter.read_bytes())
+            return NetworkShape(kind=str(known.get("peft_type", "adapter")))
+        except (OSError, ValueError, AttributeError, RecursionError):
+            raise damaged(adapter) from None
+    known = json.loads((path / "config.json").read_bytes())  # `is_pretrained` has read it
     names = {"layers": ("num_hidden_layers", "n_layer"), "hidden": ("hidden_size", "n_embd")}
     shape = {
         ours: known[theirs] for ours, options in names.items() for theirs in options
         if theirs in known
     }  # fmt: skip
-    return NetworkShape(kind=known["model_type"], **shape)
+    try:
+        return NetworkShape(kind=known["model_type"], **shape)
+    except ValidationError:
+        raise damaged(path / "config.json") from None
 
 
 def pretrained_name(path: Path) -> str:

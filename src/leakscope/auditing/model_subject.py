@@ -12,6 +12,7 @@ from leakscope.auditing.model_loading import (
     pretrained_config,
     pretrained_digest,
     pretrained_name,
+    pretrained_packages,
 )
 from leakscope.corpus.store import Corpus
 from leakscope.leakage.subject import Subject
@@ -55,6 +56,7 @@ def _pretrained(path: Path, corpus: Corpus, how: LoadingSettings, name: str | No
         config=pretrained_config(path, how).model_copy(update={"chat_template": chat}),
         load=partial(load_for_corpus, path, corpus.path, how),
         figures=ModelFigures.without_training(ASK),
+        packages=pretrained_packages(path),
         measured=False,
     )
 

@@ -1,6 +1,7 @@
 """Public models: given, retrained without the owners of unique sequences, or cross-fitted."""
 
 from dataclasses import replace
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 
@@ -48,7 +49,17 @@ def with_model_found(public: PublicSettings) -> PublicSettings:
     """The same, with a given model found if it is a name of the hub's."""
     if public.public is None:
         return public
+    _refuse_mistyped(public.public)
     return replace(public, public=str(find_model(Path(public.public))))
+
+
+def _refuse_mistyped(name: str) -> None:
+    """Raise if what is not there and no path looks like retrain or crossfit, mistyped."""
+    if name in (RETRAIN, CROSSFIT) or "/" in name or Path(name).exists():
+        return
+    near = get_close_matches(name.lower(), (RETRAIN, CROSSFIT), 1)
+    if near:
+        raise LeakscopeError(f"There is no public model {name}; did you mean {near[0]}?")
 
 
 def public_source(

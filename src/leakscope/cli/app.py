@@ -92,5 +92,7 @@ def _unexpected(error: Exception) -> str:
 
 
 def _fail(message: str, code: int) -> None:
-    sys.stderr.write(f"leakscope: {message}\n")
+    from leakscope.cli.printing import tell
+
+    tell(f"leakscope: {message}")
     raise SystemExit(code)

@@ -11,15 +11,25 @@ if TYPE_CHECKING:
     from leakscope.reporting.comparison.compared_runs import ComparedRun
 
 
+def harmless(text: str) -> str:
+    """Lines in which nothing steers a terminal: paths and manifests may come from anybody."""
+    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
+        return text
+    from leakscope.reporting.facts.values import printable
+
+    lines = [[printable(cell) for cell in line.split("\t")] for line in text.split("\n")]
+    return "\n".join("\t".join(line) for line in lines)
+
+
 def say(text: str) -> None:
     """A line on standard output."""
-    sys.stdout.write(f"{text}\n")
+    sys.stdout.write(f"{harmless(text)}\n")
     sys.stdout.flush()
 
 
 def tell(text: str) -> None:
     """A line on standard error: what is not the result itself."""
-    sys.stderr.write(f"{text}\n")
+    sys.stderr.write(f"{harmless(text)}\n")
     sys.stderr.flush()
 
 

@@ -30,6 +30,7 @@ from leakscope.corpus.words import words
 from leakscope.engine.progress import Progress, silent
 from leakscope.records.artifacts import fresh_directory, private_directory, write_json
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.failed_start import no_empty_directory
 
 
 def build(
@@ -60,14 +61,15 @@ def build_rows(
     """Build a corpus from any stream of rows."""
     settings = settings or BuildSettings()
     out = Path(out)
-    building = _claim(out)
-    try:
-        return _build(rows, out, building, inputs or [], settings, progress)
-    except BaseException:
-        for folder in (building, out / "shards"):  # they hold text
-            shutil.rmtree(folder, ignore_errors=True)
-        (out / "lexicon.parquet").unlink(missing_ok=True)
-        raise
+    with no_empty_directory(out):
+        building = _claim(out)
+        try:
+            return _build(rows, out, building, inputs or [], settings, progress)
+        except BaseException:
+            for folder in (building, out / "shards"):  # they hold text
+                shutil.rmtree(folder, ignore_errors=True)
+            (out / "lexicon.parquet").unlink(missing_ok=True)
+            raise
 
 
 def _build(

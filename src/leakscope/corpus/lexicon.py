@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from leakscope.records.artifacts import read_parquet, write_parquet
+from leakscope.records.artifacts import damaged, read_parquet, write_parquet
 from leakscope.records.documents import IntArray, LongArray
+from leakscope.records.errors import LeakscopeError
 
 
 @dataclass(frozen=True)
@@ -52,13 +53,25 @@ class Lexicon:
 
     @staticmethod
     def load(path: Path) -> "Lexicon":
-        """Read `lexicon.parquet`."""
+        """Read `lexicon.parquet`; raise unless each row has its id, a word and possible counts."""
         table = read_parquet(path)
-        return Lexicon(
-            table["word"].to_pylist(),
-            table["count"].to_numpy().astype(np.int64),
-            table["users"].to_numpy().astype(np.int64),
-        )
+        try:
+            ids, counts, users = (
+                table[name].combine_chunks().to_numpy(zero_copy_only=True)
+                for name in ("id", "count", "users")
+            )
+            lexicon = Lexicon(
+                table["word"].to_pylist(), counts.astype(np.int64), users.astype(np.int64)
+            )
+        except (pa.ArrowException, KeyError, UnicodeDecodeError):
+            raise damaged(path) from None
+        possible = (users >= 0) & (users <= counts)
+        in_order = np.array_equal(ids, np.arange(len(ids)))
+        if not in_order or not possible.all() or table["word"].null_count:
+            raise LeakscopeError(
+                f"{path} has words out of order or impossible counts; build the corpus again."
+            )
+        return lexicon
 
 
 def words_digest(words: Sequence[str]) -> str:

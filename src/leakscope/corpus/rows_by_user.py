@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from leakscope.records.artifacts import private_directory
+
 BITS = 6
 _SCHEMA = pa.schema(
     [
@@ -63,6 +65,7 @@ class _Bucket:
         if not self._rows:
             return
         if self._writer is None:
+            self.path.touch(mode=0o600)  # before there is text in it
             self._writer = pa.ipc.new_stream(self.path, _SCHEMA)
         columns = [
             pa.array(values, field.type)
@@ -92,7 +95,7 @@ def in_user_order(
 
     Uses about `memory` bytes at most; everything else waits in files under `folder`.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    private_directory(folder)
     shift = 64 - BITS * (depth + 1)
     buckets = [_Bucket(folder / f"{number:02d}.arrows") for number in range(1 << BITS)]
     for row in rows:

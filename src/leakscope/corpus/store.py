@@ -11,6 +11,13 @@ import pyarrow.compute as pc
 
 from leakscope.corpus.lexicon import Lexicon
 from leakscope.corpus.manifest import SCHEMA_VERSION, CorpusManifest
+from leakscope.corpus.shard_bounds import (
+    ChunkChecker,
+    ShardBounds,
+    require_sound,
+    shard_bounds,
+    untrue,
+)
 from leakscope.corpus.split import TRAIN
 from leakscope.records.artifacts import damaged, open_parquet, read_json, read_parquet
 from leakscope.records.documents import Documents
@@ -23,17 +30,23 @@ class Shard:
     """Documents of whole users."""
 
     path: Path
+    bounds: ShardBounds
 
     def documents(self, split: str = TRAIN, *, texts: bool = False) -> Iterator[Documents]:
-        """Stream the documents of one split, a row group at a time, in user order."""
+        """Stream the documents of one split, a row group at a time, in user order; every number
+        in them is within the shard's bounds.
+        """
         columns = ["user", "document", "split", "words"] + (["text"] if texts else [])
         reader = open_parquet(self.path)
+        checker = ChunkChecker(self.path, self.bounds)
         for group in range(reader.num_row_groups):
             try:
                 table = reader.read_row_group(group, columns=columns)
-            except (pa.ArrowInvalid, OSError):
+                require_sound(self.path, table)
+                documents = _documents(table, split)
+            except (pa.ArrowException, OSError, UnicodeDecodeError):
                 raise damaged(self.path) from None
-            documents = _documents(table, split)
+            checker.check(documents)
             if len(documents):
                 yield documents
 
@@ -41,7 +54,14 @@ class Shard:
         """The key of each user in the shard, by number."""
         table = read_parquet(self.path, ["user", "user_key"])
         pairs = table.group_by(["user", "user_key"]).aggregate([])
-        return dict(zip(pairs["user"].to_pylist(), pairs["user_key"].to_pylist(), strict=True))
+        try:
+            keys = pairs["user_key"].to_pylist()
+        except UnicodeDecodeError:
+            raise damaged(self.path) from None
+        found = dict(zip(pairs["user"].to_pylist(), keys, strict=True))
+        if len(found) != len(keys) or None in found or None in keys:
+            raise untrue(self.path, "has a user without a key, or with two")
+        return found
 
 
 @dataclass(frozen=True)
@@ -63,6 +83,11 @@ class Corpus:
                 f"{path} has corpus format {manifest.schema_version}, this version reads "
                 f"{SCHEMA_VERSION}; build it again."
             )
+        with open_parquet(path / "lexicon.parquet") as lexicon:
+            if lexicon.metadata.num_rows != manifest.lexicon:
+                raise untrue(
+                    path / "manifest.json", "says another number of words than the lexicon has"
+                )
         return Corpus(path, manifest)
 
     @cached_property
@@ -73,15 +98,29 @@ class Corpus:
             raise damaged(self.path / "lexicon.parquet")
         return lexicon
 
-    @property
+    @cached_property
     def shards(self) -> list[Shard]:
-        """The shards in user order."""
-        return [Shard(self.path / "shards" / name) for name in self.manifest.shards]
+        """The shards in user order, none of which has users of another."""
+        return [Shard(path, bounds) for path, bounds in shard_bounds(self.path, self.manifest)]
 
     def documents(self, split: str = TRAIN, *, texts: bool = False) -> Iterator[Documents]:
         """Stream all documents of one split, in user order."""
+        documents, words = 0, 0
         for shard in self.shards:
-            yield from shard.documents(split, texts=texts)
+            for chunk in shard.documents(split, texts=texts):
+                documents += len(chunk)
+                words += len(chunk.ids)
+                yield chunk
+        self.require_counts(split, documents, words)
+
+    def require_counts(self, split: str, documents: int, words: int) -> None:
+        """Raise unless a split has as many documents and words as the manifest says."""
+        said = self.manifest.train if split == TRAIN else self.manifest.validation
+        if (said.documents, said.words) != (documents, words):
+            raise untrue(
+                self.path / "manifest.json",
+                f"says other numbers of {split} documents or words than its shards",
+            )
 
     def load(self, split: str = TRAIN) -> Documents:
         """All documents of one split at once, in four bytes per word."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from leakscope.corpus.split import TRAIN
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
 from leakscope.engine.shard_map import map_shards
@@ -69,6 +70,7 @@ def audit(
     sizes = UserSizes(corpus.manifest.users)
     streams = [sizes.watch(shard) for shard in corpus.shards]
     counted = count_sequences(parts, streams, corpus.manifest.lexicon, resources.threads, progress)
+    corpus.require_counts(TRAIN, int(sizes.documents.sum()), int(sizes.words.sum()))
     judge = None if public is None else public(counted.owners())
     look = look_closer(
         load, judge, corpus, settings, counted, progress, measure=not subject.measured

@@ -36,7 +36,8 @@ def manifest_of(
     """All of `manifest.json`."""
     return RunManifest(
         name=subject.name,
-        versions={name: version(name) for name in PACKAGES} | {"python": platform.python_version()},
+        versions={name: version(name) for name in (*PACKAGES, *subject.packages)}
+        | {"python": platform.python_version()},
         settings=settings,
         revealed=settings.reveal,
         corpus_digest=corpus.manifest.digest,

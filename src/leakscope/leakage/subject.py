@@ -22,6 +22,8 @@ class Subject:
     """Perplexities and accuracies known already, or why they are not."""
     options: dict[str, Any] = field(default_factory=dict)
     """The options of the command as they were given, for the manifest."""
+    packages: tuple[str, ...] = ()
+    """What else computes its answers, for the versions in the manifest."""
     measured: bool = True
     """Whether `figures` has what can be known of the validation words; if not, it is measured."""
     confirm: Callable[[], None] = lambda: None

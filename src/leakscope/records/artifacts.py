@@ -113,13 +113,17 @@ def write_parquet(path: Path, table: pa.Table) -> None:
         writer.write_table(table)
 
 
+_UNREADABLE = (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError)
+"""What pyarrow raises on a damaged footer or page."""
+
+
 def open_parquet(path: Path) -> pq.ParquetFile:
     """Open a Parquet file of ours, memory-mapped, its pages checked against their checksums."""
     try:
         return pq.ParquetFile(path, memory_map=True, page_checksum_verification=True)
     except FileNotFoundError:
         raise LeakscopeError(f"{path} is missing; make the artifact again.") from None
-    except (pa.ArrowInvalid, OSError):
+    except _UNREADABLE:
         raise damaged(path) from None
 
 
@@ -132,7 +136,7 @@ def read_parquet(path: Path, columns: list[str] | None = None) -> pa.Table:
     """Read a whole Parquet file of ours."""
     try:
         return open_parquet(path).read(columns=columns)
-    except (pa.ArrowInvalid, OSError):
+    except _UNREADABLE:
         raise damaged(path) from None
 
 

@@ -11,6 +11,7 @@ from leakscope.models.word.model_directory import load_config, words_of
 from leakscope.records.artifacts import already, digest_of, digest_of_file, fresh_directory
 from leakscope.records.documents import IntArray
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.failed_start import no_empty_directory
 from leakscope.records.models.earlier_config import digested_training
 from leakscope.records.models.model_config import users_digest
 from leakscope.training.checkpoint import Checkpoint, find_checkpoint
@@ -62,8 +63,9 @@ def train(
             f"The model in {warm_start} was trained on this very text, so that {forbidden}; start "
             f"from one that never saw it."
         )
-    state = _claim(out, identity)
-    run = TrainingRun(TrainingSetup(corpus, settings, start), out, identity, progress, clock)
+    with no_empty_directory(out):
+        state = _claim(out, identity)
+        run = TrainingRun(TrainingSetup(corpus, settings, start), out, identity, progress, clock)
     if state is not None:
         progress("resume", state.total_steps, None, f"at step {state.total_steps}")
         run.resume(state)

@@ -5,6 +5,7 @@ import io
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from leakscope.records.errors import LeakscopeError
 
 # Rows turned into Python objects at a time.
 BATCH = 1024
+_NO_TEXT = object()
 
 
 def read_csv(path: Path, settings: InputSettings) -> Iterator[Row]:
@@ -27,10 +29,13 @@ def read_csv(path: Path, settings: InputSettings) -> Iterator[Row]:
     with open_bytes(path) as stream:
         # utf-8-sig drops a byte order mark; row_of finds the surrogates that mark bad bytes.
         text = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="")
-        records = _csv_records(path, text)
+        lines = _csv_lines(path, text)
+        first = next(lines, "")
+        records = _csv_records(path, chain([first], lines))
         header = next(records, None)
         if header is None:
             return
+        _require_commas(path, first, header, settings)
         require_columns(path, header, settings)
         user, body = header.index(settings.user_column), header.index(settings.text_column)
         for record in records:
@@ -40,9 +45,23 @@ def read_csv(path: Path, settings: InputSettings) -> Iterator[Row]:
                 yield row_of(record[user] or None, record[body])
 
 
-def _csv_records(path: Path, text: io.TextIOWrapper) -> Iterator[list[str]]:
+def _require_commas(path: Path, line: str, header: list[str], settings: InputSettings) -> None:
+    """Raise if the first line has its columns between semicolons or tabs."""
+    columns = {settings.user_column, settings.text_column}
+    if columns <= set(header):
+        return
+    for mark, named in ((";", "semicolons"), ("\t", "tabs")):
+        cells = [cell.strip().strip('"') for cell in line.split(mark)]
+        if columns <= set(cells) or (len(cells) > 1 and "," not in line):
+            raise LeakscopeError(
+                f"{path} has {named} between its columns: write it again with commas, or give the "
+                "data as JSONL or Parquet."
+            )
+
+
+def _csv_records(path: Path, lines: Iterator[str]) -> Iterator[list[str]]:
     """Yield the records that are not blank; an empty list stands for one with stray quotes."""
-    reader = csv.reader(_csv_lines(path, text), strict=True)
+    reader = csv.reader(lines, strict=True)
     while True:
         try:
             record = next(reader)
@@ -147,7 +166,7 @@ def _entry(path: Path, key: str) -> list[Any]:
     """Return the list that a JSON file of a saved dataset holds under `key`."""
     try:
         value = json.loads(path.read_bytes())[key]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise LeakscopeError(f"{path} is damaged: save the dataset again.") from error
     if not isinstance(value, list):
         raise LeakscopeError(f"{path} is damaged: save the dataset again.")
@@ -165,7 +184,11 @@ def _rows(batch: Any, settings: InputSettings) -> Iterator[Row]:
 
 def _values(column: Any, start: int) -> list[Any]:
     part = column.slice(start, BATCH)
-    return list((part.dictionary_decode() if hasattr(part, "dictionary") else part).to_pylist())
+    part = part.dictionary_decode() if hasattr(part, "dictionary") else part
+    if pa.types.is_temporal(part.type) or pa.types.is_nested(part.type):
+        # Neither is a user or a text, and Python knows no dates as far as Arrow does.
+        return [None if missing else _NO_TEXT for missing in part.is_null().to_pylist()]
+    return list(part.to_pylist())
 
 
 def _checked(column: Any) -> Any:
@@ -198,7 +221,7 @@ def _arrow_errors(path: Path, kind: str) -> Iterator[None]:
     """Turn what pyarrow raises on a bad file into a LeakscopeError, also midway."""
     try:
         yield
-    except (pa.ArrowException, OSError, ValueError) as error:
+    except (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
         raise LeakscopeError(
             f"{path} is not a {kind} file, or is damaged or cut short: write or copy it again."
         ) from error

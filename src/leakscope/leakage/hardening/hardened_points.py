@@ -22,6 +22,7 @@ from leakscope.leakage.scrutiny.validation_answers import ValidationAnswers, sto
 from leakscope.leakage.sequences.distinct import run_perplexities
 from leakscope.leakage.sequences.documents_by_number import documents_holding
 from leakscope.models.wrappers.hardened import is_silent
+from leakscope.records.artifacts import damaged
 from leakscope.records.documents import BoolArray, FloatArray, IntArray, LongArray
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.audited_model import EndpointRecord
@@ -86,7 +87,7 @@ def harden_run(
     validation = stored_answers(run)
     parts = [maximal_runs(shown(found, setting), found.offsets) for setting in settings]
     progress("count", 0, 1)
-    nodes, users_in_d = _count(found, parts, corpus, threads)
+    nodes, users_in_d = _count(_words(run, found, corpus), parts, corpus, threads)
     progress("count", 1, 1)
     curated = None if metrics.curated is None else list(metrics.curated)
     return [
@@ -104,10 +105,9 @@ def shown(found: StoredOccurrences, setting: HardenedInterface) -> BoolArray:
 
 
 def _count(
-    found: StoredOccurrences, parts: Sequence[MaximalRuns], corpus: Corpus, threads: int
+    ids: IntArray, parts: Sequence[MaximalRuns], corpus: Corpus, threads: int
 ) -> tuple[list[LongArray], LongArray]:
-    """The trie node of every part, and the users in D of every node."""
-    ids = _words(found, corpus)
+    """The trie node of every part of the stored words `ids`, and the users in D of every node."""
     trie = Trie.empty(corpus.manifest.lexicon)
     nodes = []
     for part in parts:
@@ -117,15 +117,27 @@ def _count(
     return nodes, counts.users.astype(np.int64)
 
 
-def _words(found: StoredOccurrences, corpus: Corpus) -> IntArray:
-    """[h] the lexicon ids of the stored words, from the corpus."""
+def _words(run: Path, found: StoredOccurrences, corpus: Corpus) -> IntArray:
+    """[h] the lexicon ids of the stored words, from the corpus. Raise if an occurrence is not
+    within a document of its user.
+    """
     ids = np.zeros(int(found.offsets[-1]), np.int32)
-    lengths = np.diff(found.offsets)
+    lengths, done = np.diff(found.offsets), 0
     for documents, rows in documents_holding(corpus.documents(), found.documents):
-        at = np.searchsorted(documents.numbers, found.documents[rows])
-        sizes = lengths[rows]
-        source = places_of(documents.offsets[at] + found.starts[rows], sizes)
+        at = np.searchsorted(documents.numbers, found.documents[rows]).clip(max=len(documents) - 1)
+        sizes, starts = lengths[rows], found.starts[rows].astype(np.int64)
+        if (
+            not len(documents)
+            or (documents.numbers[at] != found.documents[rows]).any()
+            or (documents.users[at] != found.users[rows]).any()
+            or (starts + sizes > documents.lengths()[at]).any()
+        ):
+            raise damaged(run / "occurrences.parquet")
+        source = places_of(documents.offsets[at] + starts, sizes)
         ids[places_of(found.offsets[rows], sizes)] = documents.ids[source]
+        done += len(rows)
+    if done != len(found.documents):
+        raise damaged(run / "occurrences.parquet")
     return ids
 
 

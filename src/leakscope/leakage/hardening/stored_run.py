@@ -7,9 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from leakscope.records.artifacts import read_parquet
+from leakscope.records.artifacts import damaged, read_parquet
 from leakscope.records.documents import FloatArray, IntArray, LongArray
 from leakscope.records.ragged import offsets_of
+from leakscope.records.runs.occurrence_columns import occurrences_schema
 from leakscope.records.unique import is_unique
 
 
@@ -33,16 +34,12 @@ class StoredOccurrences:
 
 def stored_unique(run: Path) -> StoredOccurrences:
     """The occurrences of the unique sequences of a run, redacted or not."""
-    table = read_parquet(run / "sequences.parquet", ["id", "users_in_d"])
-    unique = table.filter(pa.array(is_unique(table["users_in_d"].to_numpy())))["id"]
-    rows = read_parquet(run / "occurrences.parquet")
-    rows = rows.filter(pc.is_in(rows["sequence"], value_set=unique.combine_chunks()))
-    rows = rows.combine_chunks()
+    rows = occurrences_of_unique(run)
     lengths = rows["length"].to_numpy()
     public = None
     if "public_log_probs" in rows.column_names and not rows["public_log_probs"].null_count:
         public = _flat(rows["public_log_probs"], np.dtype(np.float32))
-    return StoredOccurrences(
+    found = StoredOccurrences(
         sequences=rows["sequence"].to_numpy(),
         users=rows["user"].to_numpy(),
         documents=rows["document"].to_numpy(),
@@ -53,6 +50,50 @@ def stored_unique(run: Path) -> StoredOccurrences:
         top_log_probs=_flat(rows["top_log_probs"], np.dtype(np.float32)),
         public_log_probs=public,
     )
+    for name in ("ranks", "log_probs", "top_log_probs", "public_log_probs"):
+        if name != "public_log_probs" or public is not None:
+            _require_lengths(run, rows[name], lengths)
+    return found
+
+
+def occurrences_of_unique(run: Path, columns: list[str] | None = None) -> pa.Table:
+    """The rows of `occurrences.parquet` whose sequence is unique, with `columns` (or all), in
+    corpus order. Raise unless every unique sequence has one, with a place that can be.
+    """
+    listed = read_parquet(run / "sequences.parquet", ["id", "users_in_d"])
+    ids = listed["id"].to_numpy()
+    if not np.array_equal(np.sort(ids), np.arange(len(ids))):
+        raise damaged(run / "sequences.parquet")
+    unique = listed.filter(pa.array(is_unique(listed["users_in_d"].to_numpy())))["id"]
+    path, schema = run / "occurrences.parquet", occurrences_schema()
+    rows = read_parquet(path, columns)
+    for name in columns or schema.names[:-1]:  # older runs have no public log-probabilities
+        if name not in rows.column_names or rows.schema.field(name).type != schema.field(name).type:
+            raise damaged(path)
+    rows = rows.filter(pc.is_in(rows["sequence"], value_set=unique.combine_chunks()))
+    rows = rows.combine_chunks()
+    places = {name: rows[name] for name in _LEAST if name in rows.column_names}
+    if any(column.null_count for column in places.values()):
+        raise damaged(path)
+    numbers = {name: column.to_numpy() for name, column in places.items()}
+    documents = numbers["document"]
+    if (
+        any(numbers[name].min(initial=_LEAST[name]) < _LEAST[name] for name in numbers)
+        or (documents[1:] < documents[:-1]).any()
+        or len(np.unique(numbers["sequence"])) != len(unique)
+    ):
+        raise damaged(path)
+    return rows
+
+
+_LEAST = {"sequence": 0, "user": 0, "document": 0, "start": 0, "length": 1}
+"""What the numbers of an occurrence are at least."""
+
+
+def _require_lengths(run: Path, column: pa.ChunkedArray, lengths: IntArray) -> None:
+    """Raise unless each row has a list of its length."""
+    if not np.array_equal(pc.list_value_length(column).to_numpy(), lengths):
+        raise damaged(run / "occurrences.parquet")
 
 
 def _flat(column: pa.ChunkedArray, kind: np.dtype[np.generic]) -> np.ndarray:

@@ -10,6 +10,7 @@ from leakscope.leakage.correct_runs.occurrences import Occurrences
 from leakscope.leakage.correct_runs.score_stage import read_occurrences
 from leakscope.leakage.counts.counting import Counts
 from leakscope.leakage.counts.trie import Trie
+from leakscope.records.artifacts import damaged
 from leakscope.records.documents import BoolArray, Documents, FloatArray, IntArray, LongArray
 from leakscope.records.ragged import offsets_of, places_of
 from leakscope.records.unique import is_unique
@@ -32,7 +33,13 @@ class Members:
 
 def gather(parts: Iterable[Path], trie: Trie) -> Members:
     """Read the scored shards, putting every sequence into `trie`."""
-    chunks = [_members(found, trie) for part in parts for found in read_occurrences(part)]
+    chunks = []
+    for part in parts:
+        for found in read_occurrences(part):
+            low, high = found.ids.min(initial=0), found.ids.max(initial=-1)
+            if found.ids.dtype != np.int32 or low < 0 or high >= len(trie.roots):
+                raise damaged(part)
+            chunks.append(_members(found, trie))
     chunks.append(_members(Occurrences.none(), trie))  # gives the types if S is empty
     return Members(
         *(np.concatenate([getattr(c, field.name) for c in chunks]) for field in fields(Members))

@@ -14,7 +14,7 @@ def documents_holding(
     corpus: Iterable[Documents], numbers: LongArray
 ) -> Iterator[tuple[Documents, LongArray]]:
     """The documents with these numbers (rising), many at a time, each with the rows of `numbers`
-    that ask for it.
+    that ask for it. A number that no document has leaves nothing.
     """
     waiting: list[Documents] = []
     words, done = 0, 0
@@ -22,7 +22,9 @@ def documents_holding(
         low, high = np.searchsorted(numbers, [documents.numbers[0], documents.numbers[-1] + 1])
         if low == high:
             continue
-        held = np.searchsorted(documents.numbers, np.unique(numbers[low:high]))
+        asked = np.unique(numbers[low:high])
+        held = np.searchsorted(documents.numbers, asked)
+        held = held[documents.numbers[held] == asked]
         waiting.append(documents.take(held))
         words += len(waiting[-1].ids)
         if words >= PIECE_WORDS:

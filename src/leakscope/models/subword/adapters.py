@@ -84,7 +84,7 @@ def _named(path: Path) -> Path | None:
     """The base model that an adapter names, if it is on this machine."""
     try:
         named = json.loads((path / ADAPTER).read_bytes()).get("base_model_name_or_path")
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, AttributeError, RecursionError):
         raise damaged(path / ADAPTER) from None
     if not isinstance(named, str) or not named:
         return None

@@ -23,6 +23,8 @@ from leakscope.records.errors import LeakscopeError
 
 CONFIG = "config.json"
 SAFELY: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+MOST_LAYERS = 10_000
+_DEPTHS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_decoder_layers")
 DTYPES = ("float32", "bfloat16", "float16", "float64")
 
 
@@ -34,7 +36,7 @@ def is_pretrained(path: Path) -> bool:
         return True
     try:
         config = json.loads((path / CONFIG).read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
     return isinstance(config, dict) and "model_type" in config
 
@@ -101,7 +103,8 @@ def _network(path: Path, dtype: torch.dtype) -> Any:
     from transformers import AutoConfig, AutoModelForCausalLM  # noqa: PLC0415
 
     source, options = _source(path)
-    refuse_named_code(path / "config.json")
+    _refuse_absurd_depth(path / CONFIG)
+    refuse_named_code(path / CONFIG)
     refuse_foreign_weights(path)
     with _readable(path):
         config = AutoConfig.from_pretrained(source, **options)
@@ -123,6 +126,24 @@ def _network(path: Path, dtype: torch.dtype) -> Any:
             f"The weights in {path} are not those that its config names; save the model again."
         )
     return network
+
+
+def _refuse_absurd_depth(config: Path) -> None:
+    """Raise if a config names more layers than any model has: transformers would begin to make
+    them, and memory would be gone before it looked at the weights.
+    """
+    if not config.is_file():
+        return
+    due: list[Any] = [json.loads(config.read_bytes())]
+    while due:
+        value = due.pop()
+        if isinstance(value, dict):
+            due += value.values()
+            said = [count for name, count in value.items() if name in _DEPTHS]
+            if any(isinstance(count, int | float) and count > MOST_LAYERS for count in said):
+                raise LeakscopeError(
+                    f"{config} names more than {MOST_LAYERS:,} layers; save the model again."
+                )
 
 
 def load_tokenizer(path: Path, base: Path | None = None) -> Any:

@@ -31,8 +31,14 @@ from leakscope.records.models.model_config import SCHEMA_VERSION, Ancestor, Mode
 
 def save_weights(path: Path, tensors: dict[str, torch.Tensor]) -> None:
     """Write tensors as safetensors, whole or not at all."""
+    kept = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
     with whole_file(path) as partial:
-        save_file({name: tensor.detach().contiguous() for name, tensor in tensors.items()}, partial)
+        try:
+            save_file(kept, partial)
+        except SafetensorError:  # it has the system's error as text only
+            raise LeakscopeError(
+                f"{path} could not be written; make room on the disk and run it again."
+            ) from None
 
 
 def load_weights(path: Path) -> dict[str, torch.Tensor]:
@@ -74,7 +80,7 @@ def _is_foreign(config: Path) -> bool:
     """Whether a config is that of a Hugging Face model."""
     try:
         found = json.loads(config.read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
     return isinstance(found, dict) and "model_type" in found
 
@@ -127,11 +133,13 @@ def load_model(path: Path, device: str = "cpu") -> WordModel:
         architecture = TypeAdapter(Architecture).validate_python(config.architecture)
     except ValidationError:
         raise LeakscopeError(f"{path} has a config or vocabulary that cannot be read.") from None
-    network = make_network(architecture, len(words) + 2)
     tensors = load_weights(path / "model.safetensors")
+    if not _can_be(architecture, len(words) + 2, tensors):  # before memory is taken for it
+        raise _other_shapes(path)
+    network = make_network(architecture, len(words) + 2)
     expected = {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
     if {name: tuple(tensor.shape) for name, tensor in tensors.items()} != expected:
-        raise LeakscopeError(f"The weights in {path} do not have the shapes its config names.")
+        raise _other_shapes(path)
     for name, tensor in tensors.items():
         if not bool(torch.isfinite(tensor).all()):
             raise LeakscopeError(f"The weights in {path} are not finite: {name} has NaN or inf.")
@@ -139,6 +147,19 @@ def load_model(path: Path, device: str = "cpu") -> WordModel:
     network = network.eval().requires_grad_(False).to(where)
     noise = measured_noise(network) if architecture.kind == "transformer" else None
     return WordModel(network, words, noise=noise)
+
+
+def _can_be(architecture: Architecture, vocabulary: int, tensors: dict[str, torch.Tensor]) -> bool:
+    """Whether `tensors` are as many and as large as those of the network are at least."""
+    hidden = architecture.hidden
+    positions = architecture.context if architecture.kind == "transformer" else 0
+    need = max(vocabulary * architecture.embedding, hidden * hidden, positions * hidden)
+    largest = max((tensor.numel() for tensor in tensors.values()), default=0)
+    return architecture.layers <= len(tensors) and need <= largest
+
+
+def _other_shapes(path: Path) -> LeakscopeError:
+    return LeakscopeError(f"The weights in {path} do not have the shapes its config names.")
 
 
 def architecture_record(architecture: Architecture) -> dict[str, Any]:

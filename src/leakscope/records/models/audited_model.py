@@ -55,8 +55,12 @@ class CausalModelRecord(SparseRecord):
     dtype: str | None = None
     """What it computes in."""
     hub: HubOrigin | None = None
+    base: str | None = None
+    """The name of the model that an adapter belongs to."""
+    base_digest: str | None = None
+    """Of everything that decides what that model says."""
     base_hub: HubOrigin | None = None
-    """Of the model that an adapter belongs to."""
+    """Where on the hub it comes from."""
     architecture: NetworkShape | None = None
     chat_template: ChatTemplate | None = None
 

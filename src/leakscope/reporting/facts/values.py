@@ -76,11 +76,17 @@ def printable(text: str) -> str:
     can neither steer a terminal nor reorder what stands around it.
     """
     return "".join(
-        f"\\u{ord(char):04x}"
+        _spelled_out(char)
         if unicodedata.category(char) in _UNSAFE and char not in _JOINERS
         else char
         for char in text
     )
+
+
+def _spelled_out(char: str) -> str:
+    """As JSON writes it, so that JSON with it spelled out says the same."""
+    units = char.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
 
 
 _THREE_UP = Context(prec=3, rounding=ROUND_CEILING)
