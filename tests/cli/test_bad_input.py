@@ -165,8 +165,8 @@ def test_a_failed_build_leaves_no_text_and_deletes_nothing_of_the_users(chat, tm
     broken.write_text('user,text\nann,hello there\nbob,"never closed\n')
     out = tmp_path / "c"
     assert "never closed" in fails("corpus", "build", broken, "--out", out)
-    assert not (out / ".building").exists()
-    (out / ".building").mkdir()
+    assert not out.exists()
+    (out / ".building").mkdir(parents=True)
     (out / "keep.txt").write_text("mine")
     assert "already exists" in fails("corpus", "build", chat, "--out", out)
     assert (out / "keep.txt").read_text() == "mine"
