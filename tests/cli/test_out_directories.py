@@ -22,7 +22,7 @@ with ExitStack() as held:
     print("held", flush=True)
     sys.stdin.read()
 """
-SIZE = {"arch": "gru", "embedding": 16, "hidden": 24, "epochs": 2, "batch_size": 16}
+SIZE = {"threads": 1, "arch": "gru", "embedding": 16, "hidden": 24, "epochs": 2, "batch_size": 16}
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,20 @@ def commands(made: Path) -> dict[str, tuple[object, ...]]:
         "synth": ("corpus", "synth", "--users", 20, "--words", 3000),
         "build": ("corpus", "build", made / "s" / "data.parquet"),
         "clean": ("corpus", "clean", c, "--documents", "exact"),
-        "train": ("train", c, "--arch", "gru", "--embedding", 16, "--hidden", 24, "--epochs", 1),
+        "train": (
+            "train",
+            c,
+            "--threads",
+            1,
+            "--arch",
+            "gru",
+            "--embedding",
+            16,
+            "--hidden",
+            24,
+            "--epochs",
+            1,
+        ),
         "report": ("report", m, c),
         "snapshots": ("report", m, c, "--snapshots"),
         "compare": ("compare", r),
@@ -153,22 +166,26 @@ def test_a_killed_command_starts_again_and_ends_as_if_nothing_had_been(
     assert MARKER not in content(out)
 
 
-def test_a_killed_report_with_a_file_of_the_users_is_refused(made, tmp_path, fails):
+def test_a_killed_report_with_a_file_of_the_users_is_refused(made, tmp_path, fails, leakscope):
     out = tmp_path / "r"
     first = start("report", made / "m", made / "c", "--out", out)
     stop_at_work(first, out)
     first.kill()
     first.communicate()
     (out / "notes.txt").write_text("mine")
+    (out / "public").mkdir()  # where a public model may have been trained
     assert "already exists" in fails("report", made / "m", made / "c", "--out", out)
     assert (out / "notes.txt").read_text() == "mine"
+    (out / "notes.txt").unlink()
+    assert leakscope("report", made / "m", made / "c", "--out", out).code == 0
+    assert (out / "public").is_dir()
 
 
 def test_a_training_that_an_earlier_version_left_is_resumed(made, tmp_path, leakscope):
     """It has no mark, but a checkpoint that reads as ours. What is not ours stays."""
     out = tmp_path / "m"
     arguments = ("train", made / "c", "--arch", "gru", "--embedding", 16, "--hidden", 24)
-    arguments += ("--epochs", 3, "--batch-size", 16)
+    arguments += ("--threads", 1, "--epochs", 2, "--batch-size", 16)
     first = start(*arguments, "--out", out)
     while not (out / "checkpoint.json").exists():
         assert first.poll() is None

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from leakscope.corpus.store import Corpus
 from leakscope.leakage.subject import Subject
-from leakscope.records.artifacts import private_directory
+from leakscope.records.artifacts import already, private_directory
 from leakscope.records.models.public_model import PublicModelRecord
 from leakscope.records.output_claim import claimed
 from leakscope.records.runs.report_settings import ReportSettings
@@ -43,11 +43,11 @@ def claimed_run(out: Path) -> Iterator[RunDirectory]:
     """Take `out` for a run: fresh, or one that was killed on its way."""
     work = out / WORK
     with claimed(out, "report") as claim:
-        if work.is_dir():
-            # Nothing of a revealed run must outlive it in a redacted one.
-            claim.clear(RUN_FILES, keep=(WORK,))
-        else:
-            claim.clear()
+        if (out / "manifest.json").exists() and not work.is_dir():
+            raise already(out)  # killed when all was done
+        # Nothing of a revealed run must outlive it in a redacted one. Folders stay: public models
+        # and answers may be kept in here.
+        claim.clear(RUN_FILES, keep=[entry.name for entry in out.iterdir() if entry.is_dir()])
         private_directory(work)
         try:
             yield RunDirectory(out, work)
