@@ -123,7 +123,8 @@ def test_a_killed_revealed_run_leaves_no_words_in_a_redacted_one(built, leakscop
     out = built / "killed"
     (out / ".work").mkdir(parents=True)
     words = (built / "open" / "sequences.parquet").read_bytes()
-    (out / ".sequences.parquet.123.partial").write_bytes(words)
+    (out / ".leakscope").write_text('{"unfinished":"report","version":1}')
+    (out / ".sequences.parquet.123-0123abcd.leakscope").write_bytes(words)
     (out / "sequences.parquet").write_bytes(words)
     (out / "report.html").write_bytes((built / "open" / "report.html").read_bytes())
     assert leakscope("report", built / "m", built / "c", "--out", out).code == 0

@@ -19,6 +19,7 @@ from leakscope.corpus.rows_by_user import HashedRow, in_user_order, user_hash
 from leakscope.corpus.store import Corpus
 from leakscope.corpus.words import words
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.output_claim import MARKER
 
 ROWS = [
     Row("ann", "the cat sat on the mat ."),
@@ -202,6 +203,7 @@ def test_files_are_private_and_readable_without_us(tmp_path):
 
 def test_an_interrupted_build_starts_again_but_a_finished_one_is_kept(tmp_path):
     (tmp_path / "c" / ".building").mkdir(parents=True)
+    (tmp_path / "c" / MARKER).write_text('{"unfinished":"corpus build","version":1}')
     (tmp_path / "c" / ".building" / "left.arrows").write_text("junk")
     build_rows(ROWS, tmp_path / "c", settings=EVERYTHING)
     with pytest.raises(LeakscopeError, match="already exists"):

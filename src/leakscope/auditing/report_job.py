@@ -15,8 +15,8 @@ from leakscope.auditing.public_settings import PublicSettings
 from leakscope.auditing.running_settings import RunningSettings
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress
-from leakscope.leakage.pipeline import Resources, audit
-from leakscope.leakage.run_directory import is_same_run
+from leakscope.leakage.pipeline import Resources, audit_into
+from leakscope.leakage.run_directory import RunDirectory, claimed_run, is_same_run
 from leakscope.leakage.subject import Subject
 from leakscope.models.remote.endpoint import Endpoint, RequestLimits
 from leakscope.models.subword.hub import find_model
@@ -58,7 +58,8 @@ class ReportJob:
     def report(self, model: Path, out: Path, progress: Progress) -> None:
         """Write the run of one model into `out`."""
         path = find_model(model)
-        self._audit(self._subject(path, self.running.name), path, out, progress)
+        with claimed_run(out) as run:
+            self._audit(self._subject(path, self.running.name), path, run, progress)
 
     def report_endpoint(
         self,
@@ -78,13 +79,14 @@ class ReportJob:
             block_list=self.block_list is not None,
             workers=self.running.workers,
         )
-        kept = answers or out / ".work" / "answers"
-        connection = Connection(endpoint, limits, kept, self.corpus, progress)
-        subject = served_subject(endpoint, connection, self.running.name)
-        try:
-            self._audit(replace(subject, options=self.options), None, out, progress)
-        finally:
-            connection.close()
+        with claimed_run(out) as run:
+            kept = answers or run.work / "answers"
+            connection = Connection(endpoint, limits, kept, self.corpus, progress)
+            subject = served_subject(endpoint, connection, self.running.name)
+            try:
+                self._audit(replace(subject, options=self.options), None, run, progress)
+            finally:
+                connection.close()
 
     def report_snapshots(self, model: Path, out: Path, progress: Progress) -> list[Path]:
         """Write a run for every snapshot of a training, each in its folder below `out`; where they
@@ -99,7 +101,8 @@ class ReportJob:
             alike = partial(same_public_model, self.public, model=snapshot)
             target = out / snapshot.name
             if not is_same_run(target, subject, self.corpus, self.settings, alike):
-                self._audit(subject, snapshot, target, progress, stages=f"{snapshot.name} ")
+                with claimed_run(target) as run:
+                    self._audit(subject, snapshot, run, progress, stages=f"{snapshot.name} ")
         progress("snapshots", len(snapshots), len(snapshots))
         return [out / snapshot.name for snapshot in snapshots]
 
@@ -108,7 +111,12 @@ class ReportJob:
         return replace(found, options=self.options)
 
     def _audit(
-        self, subject: Subject, model: Path | None, out: Path, progress: Progress, stages: str = ""
+        self,
+        subject: Subject,
+        model: Path | None,
+        run: RunDirectory,
+        progress: Progress,
+        stages: str = "",
     ) -> None:
         """`stages`: what the names of the stages begin with."""
         how = replace(self.loading, chat_template=None)  # a public model reads plain text
@@ -117,10 +125,10 @@ class ReportJob:
         def named(stage: str, done: int, total: int | None = None, note: str = "") -> None:
             progress(f"{stages}{stage}", done, total, note)
 
-        audit(
+        audit_into(
+            run,
             subject,
             self.corpus,
-            out,
             self.settings,
             public=source,
             resources=Resources(self.running.workers, self.running.threads),

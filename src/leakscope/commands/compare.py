@@ -8,6 +8,7 @@ from typing import Any
 from leakscope.commands.command_settings import CompareSettings
 from leakscope.commands.given import Given
 from leakscope.commands.signatures import takes_options_of
+from leakscope.records.output_claim import locked
 from leakscope.reporting.comparison.compare_page import write_comparison
 from leakscope.reporting.comparison.compared_runs import ComparedRun, load_runs
 
@@ -24,5 +25,6 @@ def compare(
     paths = [runs] if isinstance(runs, str | os.PathLike) else list(runs)
     found = load_runs([Path(path) for path in paths], allow_mixed=asked.allow_mixed)
     if out is not None:
-        write_comparison(found, Path(out))
+        with locked(Path(out)):
+            write_comparison(found, Path(out))
     return found

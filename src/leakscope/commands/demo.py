@@ -16,7 +16,8 @@ from leakscope.commands.train import train
 from leakscope.corpus.manifest import CorpusManifest
 from leakscope.engine.progress import Progress, silent
 from leakscope.models.word.architecture import Architecture
-from leakscope.records.artifacts import fresh_directory, read_parquet
+from leakscope.records.artifacts import read_parquet
+from leakscope.records.output_claim import claimed
 from leakscope.records.runs.run_metrics import Metrics
 from leakscope.reporting.opened_run import Run
 from leakscope.training.train_settings import TrainSettings
@@ -73,14 +74,15 @@ def demo(
     asked = Given("demo", settings, options).make(DemoSettings)
     names = ("synth", "corpus", "model", "report")
     synthetic, corpus, model, run = (Path(out) / name for name in names)
-    fresh_directory(Path(out))
-    synth(synthetic, seed=asked.seed)
-    manifest = build(synthetic / "data.parquet", corpus, progress=progress)
-    how = demo_settings(asked.seed)
-    trained = train(corpus, model, how, threads=asked.threads, progress=progress)
-    running = {"name": "demo", "threads": asked.threads}
-    report(model, corpus, run, reveal=True, progress=progress, **running)
-    planted = match(synthetic / "truth.parquet", run / "sequences.parquet")
+    with claimed(Path(out), "demo") as claim:
+        claim.clear()
+        synth(synthetic, seed=asked.seed)
+        manifest = build(synthetic / "data.parquet", corpus, progress=progress)
+        how = demo_settings(asked.seed)
+        trained = train(corpus, model, how, threads=asked.threads, progress=progress)
+        running = {"name": "demo", "threads": asked.threads}
+        report(model, corpus, run, reveal=True, progress=progress, **running)
+        planted = match(synthetic / "truth.parquet", run / "sequences.parquet")
     found = Run.open(run)
     return Story(manifest, found.metrics, trained.history, planted, found.page)
 

@@ -12,11 +12,13 @@ from leakscope.commands.signatures import takes_options_of
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
 from leakscope.leakage.hardening.hardened_points import HardenedPoint, harden_run
-from leakscope.records.artifacts import fresh_directory, write_json
+from leakscope.records.artifacts import write_json
+from leakscope.records.output_claim import claimed
 from leakscope.records.runs.run_manifest import open_run
 from leakscope.reporting.pages.harden_page import write_hardening
 
 BLOCK_LIST = "blocklist.bloom"
+CURVES = "harden.json"
 
 
 @takes_options_of("harden")
@@ -37,20 +39,23 @@ def harden(
     runs = () if asked.no_block_list else (source, *asked.also)
     for each in runs[1:]:
         open_run(each)
-    points = harden_run(source, opened, asked.thresholds, threads=asked.threads, progress=progress)
-    fresh_directory(target)
-    if any(open_run(each)[1].unique_sequences for each in runs):
-        progress("block list", 0, 1)
-        block_list(
-            source,
-            opened.path,
-            target / BLOCK_LIST,
-            more=asked.also,
-            rate=asked.block_list_rate,
-            threads=asked.threads,
+    with claimed(target, "harden") as claim:
+        claim.clear((BLOCK_LIST, CURVES))
+        points = harden_run(
+            source, opened, asked.thresholds, threads=asked.threads, progress=progress
         )
-        progress("block list", 1, 1)
-    rows = [asdict(point) for point in points]
-    write_json(target / "harden.json", {"points": rows})
-    write_hardening(source, rows, target)
+        if any(open_run(each)[1].unique_sequences for each in runs):
+            progress("block list", 0, 1)
+            block_list(
+                source,
+                opened.path,
+                target / BLOCK_LIST,
+                more=asked.also,
+                rate=asked.block_list_rate,
+                threads=asked.threads,
+            )
+            progress("block list", 1, 1)
+        rows = [asdict(point) for point in points]
+        write_json(target / CURVES, {"points": rows})
+        write_hardening(source, rows, target)
     return points

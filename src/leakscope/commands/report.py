@@ -15,6 +15,7 @@ from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
 from leakscope.models.remote.endpoint import Endpoint, RequestLimits, is_address
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.output_claim import locked
 from leakscope.records.runs.report_settings import ReportSettings
 from leakscope.reporting.comparison.compare_page import write_comparison
 from leakscope.reporting.comparison.compared_runs import ComparedRun, load_runs
@@ -62,8 +63,9 @@ def report(
         page=write_page,
     ).prepared()
     if running.snapshots:
-        runs = load_runs(job.report_snapshots(Path(model), Path(out), progress))
-        write_comparison(runs, Path(out))
+        with locked(Path(out)):
+            runs = load_runs(job.report_snapshots(Path(model), Path(out), progress))
+            write_comparison(runs, Path(out))
         return runs
     if endpoint is None:
         job.report(Path(model), Path(out), progress)

@@ -28,9 +28,12 @@ from leakscope.corpus.split import TRAIN, VALIDATION, in_validation
 from leakscope.corpus.store import Corpus
 from leakscope.corpus.words import words
 from leakscope.engine.progress import Progress, silent
-from leakscope.records.artifacts import fresh_directory, private_directory, write_json
+from leakscope.records.artifacts import private_directory, write_json
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.failed_start import no_empty_directory
+from leakscope.records.output_claim import Claim, claimed, remove
+
+BUILDING, SHARDS, LEXICON, MANIFEST = ".building", "shards", "lexicon.parquet", "manifest.json"
+CORPUS_FILES = (MANIFEST, BUILDING, SHARDS, LEXICON)
 
 
 def build(
@@ -59,17 +62,30 @@ def build_rows(
     progress: Progress = silent,
 ) -> Corpus:
     """Build a corpus from any stream of rows."""
-    settings = settings or BuildSettings()
-    out = Path(out)
-    with no_empty_directory(out):
-        building = _claim(out)
-        try:
-            return _build(rows, out, building, inputs or [], settings, progress)
-        except BaseException:
-            for folder in (building, out / "shards"):  # they hold text
-                shutil.rmtree(folder, ignore_errors=True)
-            (out / "lexicon.parquet").unlink(missing_ok=True)
-            raise
+    with claimed(Path(out), "corpus build") as claim:
+        return build_into(claim, rows, inputs=inputs, settings=settings, progress=progress)
+
+
+def build_into(
+    claim: Claim,
+    rows: Iterable[Row],
+    *,
+    inputs: list[InputFile] | None = None,
+    settings: BuildSettings | None = None,
+    progress: Progress = silent,
+) -> Corpus:
+    """`build_rows` in a directory that the caller has claimed; what an interrupted build left
+    there is removed, and a build that fails leaves nothing.
+    """
+    out = claim.path
+    claim.clear(set(CORPUS_FILES) - {MANIFEST})
+    building = private_directory(out / BUILDING)
+    try:
+        return _build(rows, out, building, inputs or [], settings or BuildSettings(), progress)
+    except BaseException:
+        for name in CORPUS_FILES:  # they hold text
+            remove(out / name)
+        raise
 
 
 def _build(
@@ -95,12 +111,12 @@ def _build(
     if not tally.counts[TRAIN]["documents"]:
         raise _nothing_left(tally, aside)
     finished, final = lexicon.finish(settings.order)
-    finished.save(out / "lexicon.parquet")
+    finished.save(out / LEXICON)
     names = []
     for index, provisional in enumerate(writer.paths):
         progress("write shards", index, len(writer.paths))
         names.append(f"{index:05d}.parquet")
-        renumber(provisional, private_directory(out / "shards") / names[-1], final)
+        renumber(provisional, private_directory(out / SHARDS) / names[-1], final)
     progress("write shards", len(names), len(names))
     manifest = CorpusManifest(
         schema_version=SCHEMA_VERSION,
@@ -121,8 +137,8 @@ def _build(
         documents_per_user=tally.quantiles(),
         set_aside=dict(sorted(aside.items())),
     )
-    write_json(out / "manifest.json", manifest)
     shutil.rmtree(building)
+    write_json(out / MANIFEST, manifest)  # last: its presence means completeness
     return Corpus.open(out)
 
 
@@ -133,15 +149,6 @@ def _nothing_left(tally: BuildTally, aside: Counter[str]) -> LeakscopeError:
     else:
         why = f"{reasons} set aside" if reasons else "the input is empty"
     return LeakscopeError(f"No document is left to train on: {why}.")
-
-
-def _claim(out: Path) -> Path:
-    """Take `out` for this build; what an interrupted build left there is removed."""
-    if (out / ".building").is_dir():
-        fresh_directory(out, (".building", "shards", "lexicon.parquet"))
-    else:
-        fresh_directory(out)
-    return private_directory(out / ".building")
 
 
 def _usable(

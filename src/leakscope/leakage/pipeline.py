@@ -1,6 +1,5 @@
 """The training data leakage report: score, collect, count, measure, write."""
 
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +15,7 @@ from leakscope.engine.shard_map import map_shards
 from leakscope.leakage.correct_runs.score_stage import ScoreStage, totals_in
 from leakscope.leakage.counts.user_sizes import UserSizes
 from leakscope.leakage.metrics import metrics_of
-from leakscope.leakage.run_directory import claim, manifest_of
+from leakscope.leakage.run_directory import RunDirectory, claimed_run, manifest_of
 from leakscope.leakage.run_tables.occurrence_table import write_occurrences
 from leakscope.leakage.run_tables.sequence_table import SequenceSource, write_sequences
 from leakscope.leakage.run_tables.spelling import Speller, user_keys
@@ -62,9 +61,33 @@ def audit(
     progress: Progress = silent,
 ) -> Metrics:
     """Write the run directory `out`, its page by `page`. The same call resumes a killed run."""
-    resources = resources or Resources()
-    work = claim(out)
-    scoring = _Scoring(corpus, work, resources.workers, progress)
+    with claimed_run(out) as run:
+        return audit_into(
+            run,
+            subject,
+            corpus,
+            settings,
+            public=public,
+            resources=resources,
+            page=page,
+            progress=progress,
+        )
+
+
+def audit_into(
+    run: RunDirectory,
+    subject: Subject,
+    corpus: Corpus,
+    settings: ReportSettings,
+    *,
+    public: PublicSource | None = None,
+    resources: Resources | None = None,
+    page: Callable[[Path], object] | None = None,
+    progress: Progress = silent,
+) -> Metrics:
+    """`audit` in a directory that the caller has claimed."""
+    resources, out = resources or Resources(), run.path
+    scoring = _Scoring(corpus, run.work, resources.workers, progress)
     load = partial(_interface, subject.load, settings.confidence)
     parts = scoring.score(subject.digest, load, settings)
     sizes = UserSizes(corpus.manifest.users)
@@ -89,7 +112,6 @@ def audit(
     write_json(out / "manifest.json", manifest_of(subject, corpus, settings, record))
     if page is not None:
         page(out)
-    shutil.rmtree(work)  # last: as long as it is there, the run can be taken up again
     progress("write", 1, 1)
     return metrics
 

@@ -1,33 +1,61 @@
 """The directory of a run: taken for a new run, described by its manifest, known again."""
 
 import platform
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
 from leakscope.corpus.store import Corpus
 from leakscope.leakage.subject import Subject
-from leakscope.records.artifacts import fresh_directory, private_directory, sweep
+from leakscope.records.artifacts import already, private_directory
 from leakscope.records.models.public_model import PublicModelRecord
+from leakscope.records.output_claim import claimed
 from leakscope.records.runs.report_settings import ReportSettings
 from leakscope.records.runs.run_manifest import RunManifest, open_run
 
 PACKAGES = ("leakscope", "torch", "numpy", "numba", "pyarrow")
+WORK = ".work"
+RUN_FILES = (
+    "manifest.json",
+    "metrics.json",
+    "occurrences.parquet",
+    "report.html",
+    "sequences.parquet",
+    "users.parquet",
+    "validation.parquet",
+)
 
 
-def claim(out: Path) -> Path:
-    """Take `out` for a run: fresh, or one that was killed on its way. Gives the folder for what
-    is needed only until the run is finished.
-    """
-    work = out / ".work"
-    if work.is_dir():
-        sweep(out)  # nothing of a revealed run must outlive it in a redacted one
-        for entry in out.iterdir():
-            if entry.is_file():
-                entry.unlink()
-    else:
-        fresh_directory(out)
-    return private_directory(work)
+@dataclass(frozen=True)
+class RunDirectory:
+    """A directory that is being written by one report and by nobody else."""
+
+    path: Path
+    work: Path
+    """For what is needed only until the run is finished."""
+
+
+@contextmanager
+def claimed_run(out: Path) -> Iterator[RunDirectory]:
+    """Take `out` for a run: fresh, or one that was killed on its way."""
+    work = out / WORK
+    with claimed(out, "report") as claim:
+        if (out / "manifest.json").exists() and not work.is_dir():
+            raise already(out)  # killed when all was done
+        # Nothing of a revealed run must outlive it in a redacted one. Folders stay: public models
+        # and answers may be kept in here.
+        claim.clear(RUN_FILES, keep=[entry.name for entry in out.iterdir() if entry.is_dir()])
+        private_directory(work)
+        try:
+            yield RunDirectory(out, work)
+        except BaseException:
+            with suppress(OSError):
+                work.rmdir()  # if it is empty, there is nothing to take up
+            raise
+        shutil.rmtree(work)  # last: as long as it is there, the run can be taken up again
 
 
 def manifest_of(
@@ -59,7 +87,7 @@ def is_same_run(
     """Whether `out` is the finished run of just this model, corpus and settings, and of a public
     model whose record is the right one.
     """
-    if not (out / "manifest.json").exists() or (out / ".work").is_dir():
+    if not (out / "manifest.json").exists() or (out / WORK).is_dir():
         return False
     known = open_run(out)[0]
     wanted = manifest_of(subject, corpus, settings, None)

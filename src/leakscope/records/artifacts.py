@@ -3,8 +3,8 @@
 import hashlib
 import json
 import os
-import shutil
-from collections.abc import Collection, Iterator
+import re
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 from leakscope.records.errors import LeakscopeError
 
 Model = TypeVar("Model", bound=BaseModel)
+_PARTIAL = re.compile(r"\..+\.\d+-[0-9a-f]{8}\.leakscope", re.DOTALL)
 
 
 def private_directory(path: Path) -> Path:
@@ -23,26 +24,6 @@ def private_directory(path: Path) -> Path:
     path.mkdir(parents=True, exist_ok=True)
     path.chmod(0o700)
     return path
-
-
-def fresh_directory(
-    path: Path, leftovers: Collection[str] = (), keep: Collection[str] = ()
-) -> Path:
-    """Make `path`, which must not hold anything yet; `leftovers` of an interrupted attempt, and
-    half-written files, are removed, and what is named in `keep` may stay.
-    """
-    if path.is_dir():
-        sweep(path)
-    elif path.exists():
-        raise already(path)
-    left = {entry.name for entry in path.iterdir()} if path.is_dir() else set()
-    left -= set(keep)
-    if not left <= set(leftovers):
-        raise already(path)
-    for name in left:
-        entry = path / name
-        shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
-    return private_directory(path)
 
 
 def already(path: Path) -> LeakscopeError:
@@ -53,8 +34,8 @@ def already(path: Path) -> LeakscopeError:
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
     """A temporary path beside `path` that becomes `path` when the block ends well, 0600."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    partial.touch(mode=0o600)
+    partial = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}.leakscope")
+    partial.touch(mode=0o600, exist_ok=False)
     try:
         yield partial
         partial.chmod(0o600)
@@ -65,10 +46,9 @@ def whole_file(path: Path) -> Iterator[Path]:
         partial.unlink(missing_ok=True)
 
 
-def sweep(folder: Path) -> None:
-    """Remove what a killed process left half-written in `folder`."""
-    for partial in folder.glob(".*.partial"):
-        partial.unlink()
+def is_partial(path: Path) -> bool:
+    """Whether `path` is a file that `whole_file` had begun, by its name."""
+    return _PARTIAL.fullmatch(path.name) is not None and path.is_file()
 
 
 def write_text(path: Path, text: str) -> None:

@@ -5,8 +5,9 @@ file that names the folder is replaced last, so there is always one whole checkp
 """
 
 import json
-import shutil
+import re
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,11 @@ from pydantic import BaseModel, ConfigDict
 from leakscope.models.word.model_directory import load_weights, save_weights
 from leakscope.records.artifacts import private_directory, read_json, write_json
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.output_claim import remove
 from leakscope.training.identity import Identity
 from leakscope.training.mitigations.mitigation import Mitigation, TrainedNetwork
+
+_FOLDER = re.compile(r"\d{5,}-\d{9,}")  # as `folder_name` makes them
 
 
 class Checkpoint(BaseModel):
@@ -58,9 +62,28 @@ def save_checkpoint(
     if kept := mitigation.state():
         _save_values(folder, "mitigation", kept)
     write_json(out / "checkpoint.json", state)
+    _remove_others(root, state.folder)
+
+
+def remove_checkpoints(out: Path) -> None:
+    """Remove the checkpoints of a training that is finished, and nothing that is not ours."""
+    (out / "checkpoint.json").unlink(missing_ok=True)
+    root = out / "checkpoints"
+    if root.is_dir():
+        _remove_others(root)
+        with suppress(OSError):
+            root.rmdir()
+
+
+def folder_name(epoch: int, step: int) -> str:
+    """Where the checkpoint after so many steps is kept."""
+    return f"{epoch:05d}-{step:09d}"
+
+
+def _remove_others(root: Path, kept: str | None = None) -> None:
     for other in root.iterdir():
-        if other.name != state.folder:
-            shutil.rmtree(other)
+        if other.name != kept and _FOLDER.fullmatch(other.name):
+            remove(other)
 
 
 def find_checkpoint(out: Path, identity: Identity) -> Checkpoint | None:

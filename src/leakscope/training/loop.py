@@ -8,13 +8,13 @@ from typing import Any
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
 from leakscope.models.word.model_directory import load_config, words_of
-from leakscope.records.artifacts import already, digest_of, digest_of_file, fresh_directory
+from leakscope.records.artifacts import digest_of, digest_of_file
 from leakscope.records.documents import IntArray
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.failed_start import no_empty_directory
 from leakscope.records.models.earlier_config import digested_training
 from leakscope.records.models.model_config import users_digest
-from leakscope.training.checkpoint import Checkpoint, find_checkpoint
+from leakscope.records.output_claim import claimed
+from leakscope.training.checkpoint import find_checkpoint
 from leakscope.training.identity import Identity
 from leakscope.training.mitigations.registry import kept_files
 from leakscope.training.text_origin import comes_from
@@ -63,13 +63,20 @@ def train(
             f"The model in {warm_start} was trained on this very text, so that {forbidden}; start "
             f"from one that never saw it."
         )
-    with no_empty_directory(out):
-        state = _claim(out, identity)
+    # A checkpoint that reads as ours is a training's, also without the mark of newer versions.
+    known = find_checkpoint(out, identity) is not None
+    with claimed(out, "train", keep=kept_files(), recognised=known) as claim:
+        state = find_checkpoint(out, identity)
+        if state is None:
+            # Killed before its first checkpoint, a training leaves at most these behind. What a
+            # mitigation has written for good stays.
+            claim.clear(("checkpoints", "snapshots", "history.parquet"))
         run = TrainingRun(TrainingSetup(corpus, settings, start), out, identity, progress, clock)
-    if state is not None:
-        progress("resume", state.total_steps, None, f"at step {state.total_steps}")
-        run.resume(state)
-    run.finish()
+        if state is not None:
+            claim.sweep(path for path in out.glob("snapshots/*") if path.is_dir())
+            progress("resume", state.total_steps, None, f"at step {state.total_steps}")
+            run.resume(state)
+        run.finish()
     return Trained(out, run.history, run.missed)
 
 
@@ -86,16 +93,3 @@ def _identity(corpus: Corpus, settings: TrainSettings, start: StartingPoint) -> 
         inputs["vocabulary"] = digest_of(words_of(start.vocabulary_from))
     digest = digest_of({"settings": digested_training(settings.record()), **inputs})
     return Identity(digest, {"settings": settings.shareable(), **inputs})
-
-
-def _claim(out: Path, identity: Identity) -> Checkpoint | None:
-    """Take `out` for a training: fresh, or an unfinished one with the same settings."""
-    state = find_checkpoint(out, identity)
-    if state is None and (out / "config.json").exists():
-        raise already(out)
-    if state is None:
-        # Killed before its first checkpoint, a training leaves at most these behind. What a
-        # mitigation has written for good stays.
-        leftovers = ("checkpoints", "snapshots", "history.parquet")
-        fresh_directory(out, leftovers, keep=kept_files())
-    return state

@@ -1,6 +1,5 @@
 """A training on its way: steps, snapshots and checkpoints, with the mitigation that it is given."""
 
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -11,7 +10,13 @@ from leakscope.models.evaluation import evaluate
 from leakscope.models.word.model_directory import save_model
 from leakscope.records.artifacts import private_directory
 from leakscope.records.models.model_config import ModelConfig
-from leakscope.training.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from leakscope.training.checkpoint import (
+    Checkpoint,
+    folder_name,
+    load_checkpoint,
+    remove_checkpoints,
+    save_checkpoint,
+)
 from leakscope.training.history import (
     TOP_K,
     Line,
@@ -79,8 +84,7 @@ class TrainingRun:
         self._measure()
         save_model(self._out, self._model, self._config())
         write_history(self._out, self.history)
-        (self._out / "checkpoint.json").unlink(missing_ok=True)
-        shutil.rmtree(self._out / "checkpoints", ignore_errors=True)
+        remove_checkpoints(self._out)
 
     def _stop(self) -> None:
         """Ctrl-C: keep the step taken last, which a private training has spent, and end. What else
@@ -193,7 +197,7 @@ class TrainingRun:
         state = Checkpoint(
             settings_digest=self._identity.digest,
             made_with=self._identity.shareable,
-            folder=f"{self._epoch:05d}-{self._total_steps:09d}",
+            folder=folder_name(self._epoch, self._total_steps),
             epoch=self._epoch,
             step=self._step,
             total_steps=self._total_steps,

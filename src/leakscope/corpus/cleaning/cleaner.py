@@ -6,14 +6,13 @@ documents never count as the first copy; scrubbing and rare words concern both p
 """
 
 import heapq
-import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 
-from leakscope.corpus.builder import build_rows
+from leakscope.corpus.builder import CORPUS_FILES, build_into
 from leakscope.corpus.cleaning.clean_settings import CleanSettings
 from leakscope.corpus.cleaning.clean_summary import CleanSummary, Sizes
 from leakscope.corpus.cleaning.duplicates import KEPT, exact_duplicates, lowered, near_duplicates
@@ -31,8 +30,9 @@ from leakscope.corpus.readers.rows import Row
 from leakscope.corpus.split import TRAIN, VALIDATION
 from leakscope.corpus.store import Corpus, Shard
 from leakscope.engine.progress import Progress, silent
-from leakscope.records.artifacts import already, write_json
+from leakscope.records.artifacts import write_json
 from leakscope.records.documents import Documents, LongArray
+from leakscope.records.output_claim import Claim, claimed
 from leakscope.records.ragged import offsets_of
 
 
@@ -43,15 +43,20 @@ def clean(
 
     It is built with the settings of the old one, and every document that remains keeps its split.
     """
-    out = Path(out)
-    if (out / "manifest.json").exists():
-        raise already(out)
+    with claimed(Path(out), "corpus clean") as claim:
+        claim.clear(CORPUS_FILES)  # without its account, the corpus of a killed one is incomplete
+        return _clean_into(claim, corpus, settings, progress)
+
+
+def _clean_into(
+    claim: Claim, corpus: Corpus, settings: CleanSettings, progress: Progress
+) -> CleanSummary:
     finder = _presidio(settings)
     steps = _Steps(corpus, settings, finder)
     origin = InputFile(name=corpus.path.name, format="corpus", digest=corpus.manifest.digest)
-    made = build_rows(
+    made = build_into(
+        claim,
         steps.rows(progress),
-        out,
         inputs=[origin],
         settings=corpus.manifest.settings,
         progress=progress,
@@ -67,9 +72,9 @@ def clean(
         rare_words=steps.rare.summary() if steps.rare is not None else None,
     )
     try:
-        write_json(out / "clean.json", summary)
+        write_json(claim.path / "clean.json", summary)
     except BaseException:
-        shutil.rmtree(out)  # without its account, the corpus is incomplete
+        claim.clear(CORPUS_FILES)
         raise
     return summary
 

@@ -11,7 +11,8 @@ import pyarrow as pa
 from leakscope.corpus.synthetic.generate import documents, truth
 from leakscope.corpus.synthetic.synth_settings import SynthSettings
 from leakscope.corpus.words import words
-from leakscope.records.artifacts import fresh_directory, parquet_sink
+from leakscope.records.artifacts import parquet_sink
+from leakscope.records.output_claim import claimed
 
 DATA, TRUTH = "data.parquet", "truth.parquet"
 ROW_GROUP = 50_000
@@ -47,7 +48,6 @@ def synth(
     Only the owner can read them. `progress` gets the number of words so far, per row group.
     """
     out = Path(out)
-    fresh_directory(out, () if (out / DATA).exists() else (TRUTH,))
     total = {"documents": 0, "words": 0, "planted": 0}
 
     def data() -> Iterator[list[dict[str, Any]]]:
@@ -76,10 +76,12 @@ def synth(
         ]
     )
     # The truth comes first: data.parquet, when it is there, is complete and has its answers.
-    _write(out / TRUTH, answers, planted())
-    try:
-        _write(out / DATA, text, data())
-    except BaseException:
-        (out / TRUTH).unlink()
-        raise
+    with claimed(out, "corpus synth") as claim:
+        claim.clear((TRUTH,))
+        _write(out / TRUTH, answers, planted())
+        try:
+            _write(out / DATA, text, data())
+        except BaseException:
+            (out / TRUTH).unlink()
+            raise
     return SynthSummary(users=settings.population, **total)
