@@ -10,7 +10,8 @@ ROWS = [(f"u{i % 3}", f"hello number {i % 5} and good bye") for i in range(40)]
 @pytest.fixture
 def model(make_corpus, tmp_path, leakscope):
     corpus = make_corpus(ROWS)
-    small = ("--arch", "gru", "--embedding", 8, "--hidden", 8, "--epochs", 1)
+    small = ("--arch", "gru", "--embedding", 8, "--hidden", 8, "--epochs", 3, "--batch-size", 4)
+    small += ("--learning-rate", 0.05)  # a model at chance would not be judged by gates
     assert leakscope("train", corpus.path, *small, "--out", tmp_path / "m", "--quiet").code == 0
     return tmp_path / "m", corpus.path
 

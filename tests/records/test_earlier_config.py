@@ -82,7 +82,7 @@ def test_the_private_model_has_its_record():
     assert isinstance(config.mitigation, PrivacyRecord)
     assert config.mitigation.model_dump(exclude={"kind"}) == raw("dp/config.json")["privacy"]
     assert config.mitigation.summary() == (
-        "dp, epsilon 7.991 at delta 0.017 for one user, insecure seed"
+        "dp, epsilon 7.991 at delta 0.017 for one user, insecure seed, which guarantees nothing"
     )
     (spent,) = read_phases(BEFORE / "dp")
     assert (spent.noise_multiplier, spent.rate, spent.steps) == (0.5646, 0.25, 12)

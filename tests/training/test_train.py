@@ -269,6 +269,7 @@ def test_words_of_validation_only_stay_unknown(tmp_path):
 def test_killed_before_the_first_checkpoint_it_starts_again(corpus, tmp_path):
     (tmp_path / "m" / "snapshots" / "epoch-001").mkdir(parents=True)
     (tmp_path / "m" / "history.parquet").write_text("half")
+    (tmp_path / "m" / ".leakscope").write_text('{"unfinished":"train","version":1}')
     train(corpus, tmp_path / "m", tiny())
     assert load_config(tmp_path / "m").progress["step"] > 0
 
