@@ -32,6 +32,13 @@ class Timed:
     model: WordModel
     spent: list[float] = field(default_factory=list)
 
+    @property
+    def needs_text(self) -> bool:
+        return self.model.needs_text
+
+    def knows(self, ids: np.ndarray) -> np.ndarray | None:
+        return self.model.knows(ids)
+
     def log_probs(self, documents: Documents, wanted: np.ndarray) -> np.ndarray:
         return self.model.log_probs(documents, wanted)
 
