@@ -30,7 +30,9 @@ TEXTS = [
 def fine_tuning(tmp_path):
     """A corpus, and a function that makes a Trainer on its texts."""
     rows = [Row(f"u{index % 4}", text) for index, text in enumerate(TEXTS)]
-    corpus = build_rows(rows, tmp_path / "c", settings=BuildSettings(validation=0.2))
+    corpus = build_rows(
+        rows, tmp_path / "c", settings=BuildSettings(validation=0.2), split_given=True
+    )
     tok = tokenizer("pieces")
     tok.pad_token = tok.eos_token
 

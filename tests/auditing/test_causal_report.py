@@ -38,7 +38,9 @@ def spoken_corpus(tmp_path):
     net, tok = saved(tmp_path / "m", "llama", "pieces")
     texts = [text for text in spoken(net, tok, documents=60, length=30) if spans(text)]
     rows = [Row(f"u{index % 4}", text) for index, text in enumerate(texts)]
-    return build_rows(rows, tmp_path / "c", settings=BuildSettings(validation=0.2))
+    return build_rows(
+        rows, tmp_path / "c", settings=BuildSettings(validation=0.2), split_given=True
+    )
 
 
 def hits(model, texts, k):

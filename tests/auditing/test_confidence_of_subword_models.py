@@ -34,7 +34,9 @@ def corpus(tmp_path):
     texts = [text for text in spoken(net, tok, documents=60, length=30) if len(spans(text)) > 2]
     wide = [widened(text, number) for number, text in enumerate(texts)]
     rows = [Row(f"u{index % 4}", text) for index, text in enumerate([*wide, *texts[:20]])]
-    return build_rows(rows, tmp_path / "c", settings=BuildSettings(validation=0.2))
+    return build_rows(
+        rows, tmp_path / "c", settings=BuildSettings(validation=0.2), split_given=True
+    )
 
 
 def test_a_report_with_confidence_equals_harden_on_the_plain_run(corpus, tmp_path):

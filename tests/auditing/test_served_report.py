@@ -35,7 +35,9 @@ def model():
 def corpus(model, tmp_path):
     texts = [text for text in spoken(*model, documents=30, length=16, seed=9) if spans(text)]
     rows = [Row(f"u{index % 4}", text) for index, text in enumerate([*texts, *texts[:2]])]
-    return build_rows(rows, tmp_path / "c", settings=BuildSettings(validation=0.2))
+    return build_rows(
+        rows, tmp_path / "c", settings=BuildSettings(validation=0.2), split_given=True
+    )
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from leakscope.records.block_list import BlockList
 from leakscope.records.block_list_file import SALT_BYTES
 from leakscope.records.documents import LongArray
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.output_claim import new_file
 from leakscope.records.runs.run_manifest import open_run
 
 RATE = 0.001
@@ -57,15 +58,9 @@ def block_list(
     on `corpus`, and of `more` runs on it, such as a second report behind the list of the first.
     `salt` is drawn afresh unless given.
     """
-    if out.exists():
+    if os.path.lexists(out):
         raise already(out)
-    opened = Corpus.open(corpus)
-    for each in (run, *more):
-        if open_run(each)[0].corpus_digest != opened.manifest.digest:
-            raise LeakscopeError(
-                f"The run in {each} is of another corpus than {corpus}; give the corpus that it "
-                f"was made on."
-            )
+    opened = _what_was_trained_on(Corpus.open(corpus), (run, *more))
     progress("block list", 0, 3)
     sequences = sorted(
         {tuple(found) for each in (run, *more) for found in unique_sequences(each, opened)}
@@ -83,7 +78,8 @@ def block_list(
     )
     if not out.parent.exists():
         private_directory(out.parent)
-    made.save(out)
+    with new_file(out) as file:
+        made.save(file)
     progress("block list", 3, 3)
     sizes = np.bincount(np.array([len(window) for window in windows], np.int64))
     return BlockListSummary(
@@ -96,6 +92,23 @@ def block_list(
         word_rate=made.word_rate,
         bytes=out.stat().st_size,
     )
+
+
+def _what_was_trained_on(corpus: Corpus, runs: Sequence[Path]) -> Corpus:
+    """The corpus with the D of all these runs; raise unless they have one."""
+    manifests = [open_run(run)[0] for run in runs]
+    for run, manifest in zip(runs, manifests, strict=True):
+        if manifest.corpus_digest != corpus.manifest.digest:
+            raise LeakscopeError(
+                f"The run in {run} is of another corpus than {corpus.path}; give the corpus that "
+                f"it was made on."
+            )
+    if len({manifest.trained_on for manifest in manifests}) > 1:
+        raise LeakscopeError(
+            "The runs were made with different --trained-on, so what is unique in one need not be "
+            "so in the other; make a block list of each."
+        )
+    return corpus.trained_on(manifests[0].trained_on)
 
 
 def unique_sequences(run: Path, corpus: Corpus) -> Iterator[list[int]]:

@@ -16,6 +16,7 @@ from transformers import TrainerCallback
 from leakscope.auditing.gates import DP_EPSILON, Gate
 from leakscope.auditing.loading_settings import LoadingSettings
 from leakscope.auditing.model_loading import CAUSAL_PACKAGES
+from leakscope.auditing.provenance import of_model_from_elsewhere
 from leakscope.auditing.public_models import public_source
 from leakscope.auditing.public_settings import PublicSettings
 from leakscope.corpus.store import Corpus
@@ -30,10 +31,11 @@ from leakscope.records.models.audited_model import (
     NetworkShape,
     TrainingProgress,
 )
+from leakscope.records.output_claim import locked
 from leakscope.records.runs.report_settings import ReportSettings
 from leakscope.records.runs.run_manifest import open_run
 from leakscope.records.runs.run_metrics import Metrics
-from leakscope.reporting.comparison.compare_page import write_comparison
+from leakscope.reporting.comparison.compare_page import refuse_foreign, write_comparison
 from leakscope.reporting.comparison.compared_runs import load_runs
 from leakscope.reporting.pages.report_page import write_page
 
@@ -59,10 +61,11 @@ def report_on(
 ) -> Metrics:
     """The report of a causal network as it is now, into the run directory `out`. It is put into
     evaluation mode for that time, and back. `settings`: `ReportSettings`, `PublicSettings`,
-    `LoadingSettings`, none or any of them.
+    `LoadingSettings`, none or any of them. Unless the corpus says what the network is trained on,
+    `ReportSettings(trained_on=...)` must.
     """
     opened, target = Corpus.open(Path(corpus)), Path(out)
-    asked = _of(ReportSettings, settings)
+    asked = of_model_from_elsewhere(_of(ReportSettings, settings), opened.manifest)
     how = replace(_of(LoadingSettings, settings), threads=torch.get_num_threads())
     public = _of(PublicSettings, settings)
     training = bool(network.training)
@@ -132,10 +135,15 @@ class LeakageCallback(TrainerCallback):  # type: ignore[misc]
         """`settings`: `ReportSettings`, `PublicSettings`, `LoadingSettings`, none or any of them.
         `budget`: reports may take at most this share of the whole time; one that is expected to
         exceed it is left out, and counted in `skipped`. `fail_on`: gates such as
-        'unique_sequences>0' that stop the training. A tokenizer that does not fit is refused now.
+        'unique_sequences>0' that stop the training. A tokenizer that does not fit is refused now,
+        and so is a corpus that does not say what is trained on, unless
+        `ReportSettings(trained_on=...)` does.
         """
         check_tokenizer(trainer.processing_class, trainer.model)
+        manifest = Corpus.open(Path(corpus)).manifest
+        of_model_from_elsewhere(_of(ReportSettings, settings), manifest)
         self.trainer, self.corpus, self.out = trainer, Path(corpus), Path(out)
+        refuse_foreign(self.out)
         self.settings = settings
         self.every_epochs, self.every_steps, self.budget = every_epochs, every_steps, budget
         self.gates = [Gate.parse(text) for text in fail_on]
@@ -168,7 +176,8 @@ class LeakageCallback(TrainerCallback):  # type: ignore[misc]
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Put all reports side by side."""
         if self.runs:
-            write_comparison(load_runs(self.runs), self.out)
+            with locked(self.out):
+                write_comparison(load_runs(self.runs), self.out)
         if self.gates and self.unchecked and self.unchecked[-1] == self.runs[-1]:
             self.gates[0].value(open_run(self.runs[-1])[1])
 

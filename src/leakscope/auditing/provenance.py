@@ -1,13 +1,16 @@
-"""Which users a model has been trained on, as far as digests tell."""
+"""Which users and documents a model has been trained on, as far as digests and people tell."""
 
+from dataclasses import replace
 from pathlib import Path
 
+from leakscope.corpus.manifest import CorpusManifest
 from leakscope.corpus.store import Corpus
 from leakscope.models.word.model_directory import load_config
 from leakscope.records.artifacts import digest_of_file
 from leakscope.records.documents import IntArray
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.model_config import ModelConfig, users_digest
+from leakscope.records.runs.report_settings import ReportSettings
 
 
 def weights_digest(path: Path) -> str:
@@ -65,3 +68,28 @@ def seen_warnings(
         "too low.": not on_this and bool({config.corpus_digest, *config.corpus_inputs} & made_from),
     }
     return [reason for reason, holds in reasons.items() if holds][:1]
+
+
+def of_our_model(settings: ReportSettings) -> ReportSettings:
+    """The settings for a model that leakscope trained: on the corpus's training part."""
+    if settings.trained_on == "all":
+        raise LeakscopeError(
+            "leakscope trained this model itself, on the training part of its corpus; leave out "
+            "--trained-on."
+        )
+    return replace(settings, trained_on=None)
+
+
+def of_model_from_elsewhere(settings: ReportSettings, corpus: CorpusManifest) -> ReportSettings:
+    """The settings for a model that leakscope did not train. Whoever trains elsewhere does not know
+    which documents were drawn here to be held out, so somebody must say whether they were.
+    """
+    if not corpus.validation.documents:
+        return replace(settings, trained_on=None)  # its training part is all that there is
+    if settings.trained_on is None and not corpus.says_what_was_trained_on:
+        raise LeakscopeError(
+            "Which documents this model was trained on is not known, since the corpus holds out "
+            "some that were drawn when it was built; give --trained-on all or --trained-on train, "
+            "or build the corpus with --split-column or with --validation 0."
+        )
+    return settings

@@ -10,6 +10,7 @@ from leakscope.auditing.endpoint_model import Connection, check_served, served_s
 from leakscope.auditing.loading_settings import LoadingSettings
 from leakscope.auditing.model_loading import with_base_found
 from leakscope.auditing.model_subject import subject_of
+from leakscope.auditing.provenance import of_model_from_elsewhere, of_our_model
 from leakscope.auditing.public_models import public_source, same_public_model, with_model_found
 from leakscope.auditing.public_settings import PublicSettings
 from leakscope.auditing.running_settings import RunningSettings
@@ -20,6 +21,7 @@ from leakscope.leakage.run_directory import RunDirectory, claimed_run, is_same_r
 from leakscope.leakage.subject import Subject
 from leakscope.models.remote.endpoint import Endpoint, RequestLimits
 from leakscope.models.subword.hub import find_model
+from leakscope.models.subword.loading import is_pretrained
 from leakscope.records.artifacts import digest_of_file
 from leakscope.records.block_list import BlockList
 from leakscope.records.errors import LeakscopeError
@@ -58,8 +60,9 @@ class ReportJob:
     def report(self, model: Path, out: Path, progress: Progress) -> None:
         """Write the run of one model into `out`."""
         path = find_model(model)
+        job = self._for_model(ours=not is_pretrained(path))
         with claimed_run(out) as run:
-            self._audit(self._subject(path, self.running.name), path, run, progress)
+            job._audit(job._subject(path, self.running.name), path, run, progress)
 
     def report_endpoint(
         self,
@@ -79,12 +82,13 @@ class ReportJob:
             block_list=self.block_list is not None,
             workers=self.running.workers,
         )
+        job = self._for_model(ours=False)
         with claimed_run(out) as run:
             kept = answers or run.work / "answers"
             connection = Connection(endpoint, limits, kept, self.corpus, progress)
             subject = served_subject(endpoint, connection, self.running.name)
             try:
-                self._audit(replace(subject, options=self.options), None, run, progress)
+                job._audit(replace(subject, options=self.options), None, run, progress)
             finally:
                 connection.close()
 
@@ -95,16 +99,26 @@ class ReportJob:
         snapshots = sorted(config.parent for config in (model / "snapshots").glob("*/config.json"))
         if not snapshots:
             raise LeakscopeError(f"{model} has no snapshots; train it with leakscope train.")
+        job = self._for_model(ours=True)
         for index, snapshot in enumerate(snapshots):
             progress("snapshots", index, len(snapshots), snapshot.name)
-            subject = self._subject(snapshot, None)
+            subject = job._subject(snapshot, None)
             alike = partial(same_public_model, self.public, model=snapshot)
             target = out / snapshot.name
-            if not is_same_run(target, subject, self.corpus, self.settings, alike):
+            if not is_same_run(target, subject, self.corpus, job.settings, alike):
                 with claimed_run(target) as run:
-                    self._audit(subject, snapshot, run, progress, stages=f"{snapshot.name} ")
+                    job._audit(subject, snapshot, run, progress, stages=f"{snapshot.name} ")
         progress("snapshots", len(snapshots), len(snapshots))
         return [out / snapshot.name for snapshot in snapshots]
+
+    def _for_model(self, *, ours: bool) -> "ReportJob":
+        """The same, about the documents that a model was trained on, of `ours` or of others."""
+        settings = (
+            of_our_model(self.settings)
+            if ours
+            else of_model_from_elsewhere(self.settings, self.corpus.manifest)
+        )
+        return replace(self, settings=settings, corpus=self.corpus.trained_on(settings.trained_on))
 
     def _subject(self, path: Path, name: str | None) -> Subject:
         found = subject_of(path, self.corpus, self.loading, name=name, block_list=self.block_list)

@@ -73,6 +73,7 @@ def warn_of(out: Path) -> None:
     public = manifest.public
     for warning in [
         *metrics.warnings,
+        *metrics.notices,
         *([] if public is None else public.warnings),
         *(line for _, line in stamps(guarantee_of(manifest))),
     ]:

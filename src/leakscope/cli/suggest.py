@@ -27,7 +27,7 @@ command = Command(
     suggest,
     arguments=(Argument("run", Path, "A run directory of leakscope report."),),
     own=(
-        Argument("out", Path | None, "Write the list as JSON to this file.", default=None),
+        Argument("out", Path | None, "Write the list as JSON to this new file.", default=None),
         Argument("json", bool, "Print the list as JSON.", default=False),
     ),
 )

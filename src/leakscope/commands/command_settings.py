@@ -22,7 +22,7 @@ class CompareSettings:
     """Which runs may stand side by side."""
 
     allow_mixed: bool = False
-    """Compare even runs on other corpora or with another top-k."""
+    """Compare even runs on other corpora or other parts of one, or with another top-k."""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from leakscope.corpus.builder import build as build_corpus
 from leakscope.corpus.manifest import CorpusManifest
 from leakscope.corpus.readers.input_settings import InputSettings
 from leakscope.engine.progress import Progress, silent
+from leakscope.records.errors import LeakscopeError
 
 
 @takes_options_of("corpus build")
@@ -24,11 +25,18 @@ def build(
 ) -> CorpusManifest:
     """Build a corpus directory from user-keyed text, in one file or folder or in several."""
     given = Given("corpus build", settings, options)
+    how = given.make(InputSettings)
+    drawn = [name for name in ("validation", "split_by", "seed") if name in given.options]
+    if how.split_column is not None and drawn:
+        raise LeakscopeError(
+            "With --split-column no document is drawn for validation; leave out "
+            f"--{drawn[0].replace('_', '-')}."
+        )
     paths = [inputs] if isinstance(inputs, str | os.PathLike) else list(inputs)
     corpus = build_corpus(
         [Path(path) for path in paths],
         Path(out),
-        input_settings=given.make(InputSettings),
+        input_settings=how,
         settings=given.make(BuildSettings),
         progress=progress,
     )

@@ -13,12 +13,12 @@ from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
 from leakscope.leakage.hardening.hardened_points import HardenedPoint, harden_run
 from leakscope.records.artifacts import write_json
-from leakscope.records.output_claim import claimed
+from leakscope.records.output_claim import claimed, remove
 from leakscope.records.runs.run_manifest import open_run
 from leakscope.reporting.pages.harden_page import write_hardening
 
-BLOCK_LIST = "blocklist.bloom"
-CURVES = "harden.json"
+BLOCK_LIST, CURVES, PAGE = "blocklist.bloom", "harden.json", "harden.html"
+FILES = (BLOCK_LIST, CURVES, PAGE)
 
 
 @takes_options_of("harden")
@@ -36,26 +36,35 @@ def harden(
     asked = Given("harden", settings, options).make(HardenSettings)
     source, target = Path(run), Path(out)
     opened = Corpus.open(Path(corpus))
-    runs = () if asked.no_block_list else (source, *asked.also)
-    for each in runs[1:]:
+    for each in () if asked.no_block_list else asked.also:
         open_run(each)
     with claimed(target, "harden") as claim:
-        claim.clear((BLOCK_LIST, CURVES))
-        points = harden_run(
-            source, opened, asked.thresholds, threads=asked.threads, progress=progress
+        claim.clear(FILES)
+        try:
+            return _harden(source, opened, target, asked, progress)
+        except BaseException:
+            for name in FILES:  # half of it serves nobody
+                remove(target / name)
+            raise
+
+
+def _harden(
+    run: Path, corpus: Corpus, out: Path, asked: HardenSettings, progress: Progress
+) -> list[HardenedPoint]:
+    runs = () if asked.no_block_list else (run, *asked.also)
+    points = harden_run(run, corpus, asked.thresholds, threads=asked.threads, progress=progress)
+    if any(open_run(each)[1].unique_sequences for each in runs):
+        progress("block list", 0, 1)
+        block_list(
+            run,
+            corpus.path,
+            out / BLOCK_LIST,
+            more=asked.also,
+            rate=asked.block_list_rate,
+            threads=asked.threads,
         )
-        if any(open_run(each)[1].unique_sequences for each in runs):
-            progress("block list", 0, 1)
-            block_list(
-                source,
-                opened.path,
-                target / BLOCK_LIST,
-                more=asked.also,
-                rate=asked.block_list_rate,
-                threads=asked.threads,
-            )
-            progress("block list", 1, 1)
-        rows = [asdict(point) for point in points]
-        write_json(target / CURVES, {"points": rows})
-        write_hardening(source, rows, target)
+        progress("block list", 1, 1)
+    rows = [asdict(point) for point in points]
+    write_json(out / CURVES, {"points": rows})
+    write_hardening(run, rows, out)
     return points

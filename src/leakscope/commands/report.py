@@ -17,7 +17,7 @@ from leakscope.models.remote.endpoint import Endpoint, RequestLimits, is_address
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.output_claim import locked
 from leakscope.records.runs.report_settings import ReportSettings
-from leakscope.reporting.comparison.compare_page import write_comparison
+from leakscope.reporting.comparison.compare_page import refuse_foreign, write_comparison
 from leakscope.reporting.comparison.compared_runs import ComparedRun, load_runs
 from leakscope.reporting.opened_run import Run
 from leakscope.reporting.pages.report_page import write_page
@@ -64,6 +64,7 @@ def report(
     ).prepared()
     if running.snapshots:
         with locked(Path(out)):
+            refuse_foreign(Path(out))
             runs = load_runs(job.report_snapshots(Path(model), Path(out), progress))
             write_comparison(runs, Path(out))
         return runs

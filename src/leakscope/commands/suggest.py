@@ -11,7 +11,7 @@ from leakscope.commands.signatures import takes_options_of
 from leakscope.leakage.hardening.actions import Suggestions
 from leakscope.leakage.hardening.actions import suggest as suggest_actions
 from leakscope.records.artifacts import write_json
-from leakscope.records.errors import LeakscopeError
+from leakscope.records.output_claim import new_file
 
 
 @takes_options_of("suggest")
@@ -21,12 +21,12 @@ def suggest(
     *settings: object,
     **options: Any,
 ) -> Suggestions:
-    """An action list from a report; with `out`, also as a JSON file."""
+    """An action list from a report; with `out`, also as a new JSON file."""
     asked = Given("suggest", settings, options).make(SuggestSettings)
     target = None if out is None else Path(out)
-    if target is not None and (target.is_dir() or not target.parent.is_dir()):
-        raise LeakscopeError(f"{target} cannot be written; name a file in a folder that is there.")
-    found = suggest_actions(Path(run), asked.most)
-    if target is not None:
-        write_json(target, asdict(found))
+    if target is None:
+        return suggest_actions(Path(run), asked.most)
+    with new_file(target) as file:
+        found = suggest_actions(Path(run), asked.most)
+        write_json(file, asdict(found))
     return found

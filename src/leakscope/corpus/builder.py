@@ -21,10 +21,17 @@ from leakscope.corpus.lexicon import LexiconBuilder
 from leakscope.corpus.manifest import SCHEMA_VERSION, CorpusManifest, InputFile, SplitCounts
 from leakscope.corpus.readers.detect import read
 from leakscope.corpus.readers.input_settings import InputSettings
-from leakscope.corpus.readers.rows import EMPTY_TEXT, INVALID_UTF8, NULL_USER, TOO_LONG, Row
+from leakscope.corpus.readers.rows import (
+    EMPTY_TEXT,
+    INVALID_UTF8,
+    NULL_USER,
+    TOO_LONG,
+    UNKNOWN_SPLIT,
+    Row,
+)
 from leakscope.corpus.rows_by_user import HashedRow, in_user_order, user_hash
 from leakscope.corpus.shard_writer import ShardWriter, StoredDocument, renumber
-from leakscope.corpus.split import TRAIN, VALIDATION, in_validation
+from leakscope.corpus.split import TRAIN, VALIDATION, in_validation, split_named
 from leakscope.corpus.store import Corpus
 from leakscope.corpus.words import words
 from leakscope.engine.progress import Progress, silent
@@ -50,7 +57,14 @@ def build(
     described = [describe(path, how.format) for path in paths]
     streams = [read(path, how) for path in paths]  # checks paths and format at once
     rows = (row for stream in streams for row in stream)
-    return build_rows(rows, out, inputs=described, settings=settings, progress=progress)
+    return build_rows(
+        rows,
+        out,
+        inputs=described,
+        settings=settings,
+        split_given=how.split_column is not None,
+        progress=progress,
+    )
 
 
 def build_rows(
@@ -59,11 +73,21 @@ def build_rows(
     *,
     inputs: list[InputFile] | None = None,
     settings: BuildSettings | None = None,
+    split_given: bool = False,
     progress: Progress = silent,
 ) -> Corpus:
-    """Build a corpus from any stream of rows."""
+    """Build a corpus from any stream of rows. `split_given`: they say which part they belong to, as
+    whoever trained on them knows it.
+    """
     with claimed(Path(out), "corpus build") as claim:
-        return build_into(claim, rows, inputs=inputs, settings=settings, progress=progress)
+        return build_into(
+            claim,
+            rows,
+            inputs=inputs,
+            settings=settings,
+            split_given=split_given,
+            progress=progress,
+        )
 
 
 def build_into(
@@ -72,6 +96,7 @@ def build_into(
     *,
     inputs: list[InputFile] | None = None,
     settings: BuildSettings | None = None,
+    split_given: bool = False,
     progress: Progress = silent,
 ) -> Corpus:
     """`build_rows` in a directory that the caller has claimed; what an interrupted build left
@@ -81,7 +106,11 @@ def build_into(
     claim.clear(set(CORPUS_FILES) - {MANIFEST})
     building = private_directory(out / BUILDING)
     try:
-        return _build(rows, out, building, inputs or [], settings or BuildSettings(), progress)
+        made = _build(rows, out, building, settings or BuildSettings(), progress)
+        manifest = made.model_copy(update={"inputs": inputs or [], "split_given": split_given})
+        shutil.rmtree(building)
+        write_json(out / MANIFEST, manifest)  # last: its presence means completeness
+        return Corpus.open(out)
     except BaseException:
         for name in CORPUS_FILES:  # they hold text
             remove(out / name)
@@ -92,10 +121,10 @@ def _build(
     rows: Iterable[Row],
     out: Path,
     building: Path,
-    inputs: list[InputFile],
     settings: BuildSettings,
     progress: Progress,
-) -> Corpus:
+) -> CorpusManifest:
+    """Write everything but the manifest, and give that."""
     aside: Counter[str] = Counter()
     usable = _usable(rows, settings, aside, progress)
     together = in_user_order(usable, building / "spill")
@@ -118,7 +147,7 @@ def _build(
         names.append(f"{index:05d}.parquet")
         renumber(provisional, private_directory(out / SHARDS) / names[-1], final)
     progress("write shards", len(names), len(names))
-    manifest = CorpusManifest(
+    return CorpusManifest(
         schema_version=SCHEMA_VERSION,
         versions={
             "leakscope": version("leakscope"),
@@ -126,7 +155,7 @@ def _build(
             "python": platform.python_version(),
         },
         settings=settings,
-        inputs=inputs,
+        inputs=[],
         digest=tally.digest.hexdigest(),
         lexicon_digest=finished.digest,
         lexicon=len(finished),
@@ -137,15 +166,15 @@ def _build(
         documents_per_user=tally.quantiles(),
         set_aside=dict(sorted(aside.items())),
     )
-    shutil.rmtree(building)
-    write_json(out / MANIFEST, manifest)  # last: its presence means completeness
-    return Corpus.open(out)
 
 
 def _nothing_left(tally: BuildTally, aside: Counter[str]) -> LeakscopeError:
     reasons = ", ".join(f"{count} with {reason}" for reason, count in aside.items())
     if tally.documents:
-        why = f"all {tally.documents} were held out for validation; give a smaller --validation"
+        why = (
+            f"all {tally.documents} were held out for validation; give a smaller --validation, or "
+            f"another --split-column"
+        )
     else:
         why = f"{reasons} set aside" if reasons else "the input is empty"
     return LeakscopeError(f"No document is left to train on: {why}.")
@@ -162,7 +191,8 @@ def _usable(
         if problem is not None or row.user is None or row.text is None:
             aside[problem or EMPTY_TEXT] += 1
         else:
-            yield HashedRow(user_hash(row.user), row.user, row.text, row.split)
+            part = None if row.split is None else split_named(row.split)
+            yield HashedRow(user_hash(row.user), row.user, row.text, part)
 
 
 def _problem(row: Row, settings: BuildSettings) -> str | None:
@@ -170,9 +200,10 @@ def _problem(row: Row, settings: BuildSettings) -> str | None:
         return NULL_USER
     if row.text is None or not row.text.strip():
         return EMPTY_TEXT
-    if row.split is None and len(row.text) > settings.max_characters:
-        # Documents of another corpus were measured when that was built.
+    if not row.accepted and len(row.text) > settings.max_characters:
         return TOO_LONG
+    if row.split is not None and split_named(row.split) is None:
+        return UNKNOWN_SPLIT
     try:
         (row.user + row.text).encode()
     except UnicodeEncodeError:

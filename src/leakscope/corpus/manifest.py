@@ -50,3 +50,13 @@ class CorpusManifest(BaseModel):
     """Quantiles over users: min, p25, median, p75, p90, p99, max, and the mean."""
     set_aside: dict[str, int]
     """Rows that could not be used, by reason."""
+    split_given: bool = False
+    """Whether the input itself said which documents are held out, so that they have not been drawn
+    here."""
+
+    @property
+    def says_what_was_trained_on(self) -> bool:
+        """Whether anybody who trains on this corpus elsewhere has the same training documents:
+        the input said which they are, or none is held out.
+        """
+        return self.split_given or not self.validation.documents

@@ -1,8 +1,20 @@
-"""Which documents train the model and which validate it: by document (the papers' way) or user."""
+"""Which documents train the model and which validate it: as the input says, or drawn by document
+(the papers' way) or by user.
+"""
 
 import hashlib
 
 TRAIN, VALIDATION = "train", "validation"
+ALL = "all"
+"""Both parts together, as a model from elsewhere may have been trained on them."""
+_NAMES = {TRAIN: TRAIN, "training": TRAIN} | dict.fromkeys(
+    (VALIDATION, "valid", "val", "dev", "eval", "test"), VALIDATION
+)
+
+
+def split_named(name: str) -> str | None:
+    """The part that an input calls by this name; None: nobody knows it."""
+    return _NAMES.get(name.strip().lower())
 
 
 def in_validation(fraction: float, by: str, seed: int, user: str, index: int) -> bool:

@@ -1,16 +1,17 @@
 """A corpus directory, opened: its lexicon and its documents, streamed shard by shard."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from leakscope.corpus.lexicon import Lexicon
-from leakscope.corpus.manifest import SCHEMA_VERSION, CorpusManifest
+from leakscope.corpus.manifest import SCHEMA_VERSION, CorpusManifest, SplitCounts
 from leakscope.corpus.shard_bounds import (
     ChunkChecker,
     ShardBounds,
@@ -18,7 +19,7 @@ from leakscope.corpus.shard_bounds import (
     shard_bounds,
     untrue,
 )
-from leakscope.corpus.split import TRAIN
+from leakscope.corpus.split import ALL, TRAIN, VALIDATION
 from leakscope.records.artifacts import damaged, open_parquet, read_json, read_parquet
 from leakscope.records.documents import Documents
 from leakscope.records.errors import LeakscopeError
@@ -31,24 +32,45 @@ class Shard:
 
     path: Path
     bounds: ShardBounds
+    training: str = TRAIN
+    """See `Corpus.training`."""
 
-    def documents(self, split: str = TRAIN, *, texts: bool = False) -> Iterator[Documents]:
-        """Stream the documents of one split, a row group at a time, in user order; every number
-        in them is within the shard's bounds.
+    def documents(self, split: str | None = None, *, texts: bool = False) -> Iterator[Documents]:
+        """Stream the documents of one split (by default D), a row group at a time, in user order;
+        every number in them is within the shard's bounds.
         """
-        columns = ["user", "document", "split", "words"] + (["text"] if texts else [])
+        for _, documents in self.groups(split, texts=texts):
+            yield documents
+
+    def groups(
+        self, split: str | None = None, *, texts: bool = False
+    ) -> Iterator[tuple[int, Documents]]:
+        """The same, with the number of each row group."""
         reader = open_parquet(self.path)
         checker = ChunkChecker(self.path, self.bounds)
         for group in range(reader.num_row_groups):
-            try:
-                table = reader.read_row_group(group, columns=columns)
-                require_sound(self.path, table)
-                documents = _documents(table, split)
-            except (pa.ArrowException, OSError, UnicodeDecodeError):
-                raise damaged(self.path) from None
+            documents = self._read(reader, group, split or self.training, texts=texts)
             checker.check(documents)
             if len(documents):
-                yield documents
+                yield group, documents
+
+    def group(self, number: int, *, texts: bool = False) -> Documents:
+        """The documents of D in one row group, by its number."""
+        reader = open_parquet(self.path)
+        if number >= reader.num_row_groups:
+            raise damaged(self.path)
+        documents = self._read(reader, number, self.training, texts=texts)
+        ChunkChecker(self.path, self.bounds).check(documents)
+        return documents
+
+    def _read(self, reader: pq.ParquetFile, group: int, split: str, *, texts: bool) -> Documents:
+        columns = ["user", "document", "split", "words"] + (["text"] if texts else [])
+        try:
+            table = reader.read_row_group(group, columns=columns)
+            require_sound(self.path, table)
+            return _documents(table, split)
+        except (pa.ArrowException, OSError, UnicodeDecodeError):
+            raise damaged(self.path) from None
 
     def user_keys(self) -> dict[int, str]:
         """The key of each user in the shard, by number."""
@@ -70,6 +92,9 @@ class Corpus:
 
     path: Path
     manifest: CorpusManifest
+    training: str = TRAIN
+    """Which documents are D, what the model in question was trained on: the training documents,
+    or all of them. Whoever reads documents without naming a split gets these."""
 
     @staticmethod
     def open(path: str | Path) -> "Corpus":
@@ -101,10 +126,33 @@ class Corpus:
     @cached_property
     def shards(self) -> list[Shard]:
         """The shards in user order, none of which has users of another."""
-        return [Shard(path, bounds) for path, bounds in shard_bounds(self.path, self.manifest)]
+        found = shard_bounds(self.path, self.manifest)
+        return [Shard(path, bounds, self.training) for path, bounds in found]
 
-    def documents(self, split: str = TRAIN, *, texts: bool = False) -> Iterator[Documents]:
-        """Stream all documents of one split, in user order."""
+    def trained_on(self, training: str | None) -> "Corpus":
+        """The same corpus with another D; None: its training documents."""
+        return replace(self, training=training or TRAIN)
+
+    def counts(self, split: str | None = None) -> SplitCounts:
+        """How much a split (by default D) has, as the manifest says."""
+        said = self.manifest
+        if (split or self.training) != ALL:
+            return said.validation if split == VALIDATION else said.train
+        return SplitCounts(
+            users=said.users,
+            documents=said.train.documents + said.validation.documents,
+            words=said.train.words + said.validation.words,
+        )
+
+    @property
+    def held_out(self) -> SplitCounts:
+        """How much of the corpus the model has not been trained on."""
+        if self.training == ALL:
+            return SplitCounts(users=0, documents=0, words=0)
+        return self.manifest.validation
+
+    def documents(self, split: str | None = None, *, texts: bool = False) -> Iterator[Documents]:
+        """Stream all documents of one split (by default D), in user order."""
         documents, words = 0, 0
         for shard in self.shards:
             for chunk in shard.documents(split, texts=texts):
@@ -113,17 +161,18 @@ class Corpus:
                 yield chunk
         self.require_counts(split, documents, words)
 
-    def require_counts(self, split: str, documents: int, words: int) -> None:
+    def require_counts(self, split: str | None, documents: int, words: int) -> None:
         """Raise unless a split has as many documents and words as the manifest says."""
-        said = self.manifest.train if split == TRAIN else self.manifest.validation
+        said = self.counts(split)
         if (said.documents, said.words) != (documents, words):
             raise untrue(
                 self.path / "manifest.json",
-                f"says other numbers of {split} documents or words than its shards",
+                f"says other numbers of {split or self.training} documents or words than its "
+                f"shards",
             )
 
-    def load(self, split: str = TRAIN) -> Documents:
-        """All documents of one split at once, in four bytes per word."""
+    def load(self, split: str | None = None) -> Documents:
+        """All documents of one split (by default D) at once, in four bytes per word."""
         return concatenate(list(self.documents(split)))
 
 
@@ -145,7 +194,8 @@ def concatenate(parts: list[Documents]) -> Documents:
 
 def _documents(table: pa.Table, split: str) -> Documents:
     """The rows of one split as columns."""
-    table = table.filter(pc.equal(table["split"], split))
+    if split != ALL:
+        table = table.filter(pc.equal(table["split"], split))
     lists = table["words"].combine_chunks()
     if isinstance(lists, pa.ChunkedArray):  # no rows
         lists = pa.array([], lists.type)

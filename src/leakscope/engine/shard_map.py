@@ -1,12 +1,13 @@
-"""One map over shards: in this process, or on several. Every output is a file of its own, named
-after the digest of what went into it, so a killed run resumes and never mixes settings.
+"""One map over shards, or pieces of them: in this process, or on several. Every output is a file of
+its own, named after the digest of what went into it, so a killed run resumes and never mixes
+settings.
 """
 
 import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import active_children, get_context
@@ -39,42 +40,49 @@ def map_shards(
     keys: list[str],
     folder: Path,
     *,
+    sizes: Sequence[int] | None = None,
+    unit: str = "",
     workers: int = 1,
     progress: Progress = silent,
 ) -> list[Path]:
     """The output of `stage` for each shard, in order; those that exist already are kept.
 
-    `keys[i]` is the digest of everything that decides the output for shard i.
+    `keys[i]` is the digest of everything that decides the output for shard i. Progress is told in
+    `sizes[i]`, so many of a `unit` for shard i, or else in shards.
     """
     targets = [folder / f"{stage.name}-{key}.parquet" for key in keys]
     due = [index for index, target in enumerate(targets) if not target.exists()]
-    done = len(targets) - len(due)
-    progress(stage.name, done, len(targets))
+    each = [1] * len(targets) if sizes is None else list(sizes)
+    total = sum(each)
+    done = total - sum(each[index] for index in due)
+    progress(stage.name, done, total, unit)
     if workers <= 1 or len(due) <= 1:
         if due:
             work = stage.start()
         for index in due:
             work(index, targets[index])
-            done += 1
-            progress(stage.name, done, len(targets))
+            done += each[index]
+            progress(stage.name, done, total, unit)
         return targets
     context = get_context("spawn")
     with ProcessPoolExecutor(workers, context, _start, (stage, os.getpid())) as pool:
-        futures: list[Future[None]] = [pool.submit(_run, index, targets[index]) for index in due]
+        futures: dict[Future[None], int] = {
+            pool.submit(_run, index, targets[index]): index for index in due
+        }
         try:
             for future in as_completed(futures):
                 future.result()
-                done += 1
-                progress(stage.name, done, len(targets))
+                done += each[futures[future]]
+                progress(stage.name, done, total, unit)
         except BrokenProcessPool:
             raise LeakscopeError(
                 f"A worker process died in stage {stage.name} (out of memory?); run the same "
-                f"command again to go on from the shards that are done, with fewer --workers."
+                f"command again to go on from what is done, with fewer --workers."
             ) from None
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             for worker in active_children():
-                worker.terminate()  # shards are written whole or not at all
+                worker.terminate()  # outputs are written whole or not at all
             raise
     return targets
 

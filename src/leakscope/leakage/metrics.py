@@ -45,7 +45,7 @@ def metrics_of(
 ) -> Metrics:
     """All of `metrics.json`."""
     members, sequences = counted.members, counted.sequences
-    unique = sequences.unique
+    unique, trained = sequences.unique, corpus.counts()
     by_length = np.bincount(sequences.lengths[unique])
     threshold = settings.user_threshold
     measured = _measured(_public_figures(findings).updated(figures)) | _measured(
@@ -54,9 +54,9 @@ def metrics_of(
     values: dict[str, Any] = {name: each.value for name, each in measured.items()}
     return Metrics(
         top_k=settings.top_k,
-        users=corpus.manifest.train.users,
-        documents=corpus.manifest.train.documents,
-        words=corpus.manifest.train.words,
+        users=trained.users,
+        documents=trained.documents,
+        words=trained.words,
         correct_words=int(members.lengths.sum()),
         occurrences=len(members.nodes),
         sequences=len(sequences),

@@ -1,5 +1,6 @@
 """The training data leakage report: score, collect, count, measure, write."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -8,11 +9,16 @@ from pathlib import Path
 
 import numpy as np
 
-from leakscope.corpus.split import TRAIN
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
 from leakscope.engine.shard_map import map_shards
-from leakscope.leakage.correct_runs.score_stage import ScoreStage, totals_in
+from leakscope.leakage.correct_runs.score_stage import (
+    PIECE_WORDS,
+    SLOW_PIECE_WORDS,
+    ScoreStage,
+    pieces_of,
+    totals_in,
+)
 from leakscope.leakage.counts.user_sizes import UserSizes
 from leakscope.leakage.metrics import metrics_of
 from leakscope.leakage.run_directory import RunDirectory, claimed_run, manifest_of
@@ -87,23 +93,25 @@ def audit_into(
 ) -> Metrics:
     """`audit` in a directory that the caller has claimed."""
     resources, out = resources or Resources(), run.path
+    corpus = corpus.trained_on(settings.trained_on)
     scoring = _Scoring(corpus, run.work, resources.workers, progress)
     load = partial(_interface, subject.load, settings.confidence)
-    parts = scoring.score(subject.digest, load, settings)
+    words = PIECE_WORDS if isinstance(subject.config, ModelConfig) else SLOW_PIECE_WORDS
+    parts = scoring.score(subject.digest, load, settings, words)
     sizes = UserSizes(corpus.manifest.users)
     streams = [sizes.watch(shard) for shard in corpus.shards]
     counted = count_sequences(parts, streams, corpus.manifest.lexicon, resources.threads, progress)
-    corpus.require_counts(TRAIN, int(sizes.documents.sum()), int(sizes.words.sum()))
+    corpus.require_counts(None, int(sizes.documents.sum()), int(sizes.words.sum()))
     judge = None if public is None else public(counted.owners())
     look = look_closer(
         load, judge, corpus, settings, counted, progress, measure=not subject.measured
     )
-    figures = subject.figures.updated(_on_every_word(parts, corpus, settings))
-    figures = figures.updated(look.figures)
+    figures = subject.figures.updated(look.figures)
+    figures = figures.updated(_on_every_word(parts, corpus, settings))
     figures = figures.updated(_benchmark(judge, scoring, settings, resources.threads))
     near_ties = sum(totals_in(part).near_ties for part in parts)
     metrics = metrics_of(counted, corpus, settings, figures, near_ties, look.findings)
-    metrics = _questioned(metrics, subject, corpus, settings)
+    metrics = _questioned(metrics, subject, corpus, settings, look.notices)
     subject.confirm()
     progress("write", 0, 1)
     _write_tables(out, parts, corpus, settings, counted, look, sizes)
@@ -123,9 +131,13 @@ def _interface(load: Callable[[], LanguageModel], confidence: float | None) -> L
 
 
 def _questioned(
-    metrics: Metrics, subject: Subject, corpus: Corpus, settings: ReportSettings
+    metrics: Metrics,
+    subject: Subject,
+    corpus: Corpus,
+    settings: ReportSettings,
+    notices: tuple[str, ...],
 ) -> Metrics:
-    """The metrics with their warnings; raises if nothing was measured."""
+    """The metrics with their warnings and notices; raises if nothing was measured."""
     known, config = corpus.manifest.lexicon, subject.config
     vocabulary = min(known, config.vocabulary) if isinstance(config, ModelConfig) else known
     told = warnings_about(
@@ -134,12 +146,12 @@ def _questioned(
         vocabulary,
         lambda: sample_of(subject.load(), corpus, settings.top_k),
     )
-    return metrics.model_copy(update={"warnings": told})
+    return metrics.model_copy(update={"warnings": told, "notices": notices})
 
 
 @dataclass(frozen=True)
 class _Scoring:
-    """Scores the shards of a corpus by any model, and keeps what is done in `work`."""
+    """Scores D by any model, and keeps what is done in `work`."""
 
     corpus: Corpus
     work: Path
@@ -147,9 +159,9 @@ class _Scoring:
     progress: Progress
 
     def score(
-        self, digest: str, load: Callable[[], LanguageModel], settings: ReportSettings
+        self, digest: str, load: Callable[[], LanguageModel], settings: ReportSettings, words: int
     ) -> list[Path]:
-        """The scored shards, each kept under everything that decides it."""
+        """The scored pieces of about `words` words, each kept under everything that decides it."""
         identity = {
             "model": digest,
             "lexicon": self.corpus.manifest.lexicon_digest,
@@ -158,20 +170,33 @@ class _Scoring:
             "confidence": settings.confidence,
             "block_list": settings.block_list,
             "leakscope": version("leakscope"),
+            "trained_on": self.corpus.training,
         }
-        keys = [
-            digest_of({**identity, "shard": digest_of_file(shard.path)})
-            for shard in self.corpus.shards
-        ]
-        stage = ScoreStage(self.corpus.path, load, settings.top_k, settings.full_perplexity)
-        return map_shards(stage, keys, self.work, workers=self.workers, progress=self.progress)
+        shards = [digest_of_file(shard.path) for shard in self.corpus.shards]
+        pieces = pieces_of(self.corpus, words)
+        return map_shards(
+            ScoreStage(
+                self.corpus.path,
+                self.corpus.training,
+                tuple(pieces),
+                load,
+                settings.top_k,
+                settings.full_perplexity,
+            ),
+            [digest_of({**identity, "shard": shards[at.shard], "piece": at[1:]}) for at in pieces],
+            self.work,
+            sizes=[piece.words for piece in pieces],
+            unit="words",
+            workers=self.workers,
+            progress=self.progress,
+        )
 
 
 def _on_every_word(parts: list[Path], corpus: Corpus, settings: ReportSettings) -> ModelFigures:
     """The training perplexity, if every word was asked for."""
     if not settings.full_perplexity:
         return ModelFigures()
-    mean = sum(totals_in(part).log_prob for part in parts) / corpus.manifest.train.words
+    mean = math.fsum(totals_in(part).log_prob for part in parts) / corpus.counts().words
     if np.isnan(mean):
         raise no_probability()
     exact: Measured[float] = Measured.absent("the training perplexity was measured on every word")
@@ -190,7 +215,8 @@ def _benchmark(
     scoring.progress("benchmark", 0, 1)
     key = digest_of(list(judge.record.digests))
     corpus = scoring.corpus
-    parts = scoring.score(key, judge.load, ReportSettings(top_k=settings.top_k))
+    asked = ReportSettings(top_k=settings.top_k)
+    parts = scoring.score(key, judge.load, asked, SLOW_PIECE_WORDS)
     streams = [shard.documents() for shard in corpus.shards]
     theirs = count_sequences(parts, streams, corpus.manifest.lexicon, threads)
     scoring.progress("benchmark", 1, 1)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from leakscope.models.interface import LanguageModel
-from leakscope.records.documents import Documents
+from leakscope.records.documents import Documents, Scores
 from leakscope.records.ragged import row_sums
 
 PIECE_WORDS = 200_000
@@ -31,19 +31,26 @@ def evaluate(
     model: LanguageModel, documents: Iterable[Documents], top_k: tuple[int, ...] = (1, 3)
 ) -> Evaluation:
     """Evaluate by the full softmax. No words: everything is None, not 0."""
+    pieces = (piece for chunk in documents for piece in chunk.pieces(PIECE_WORDS))
+    return evaluation_of(
+        ((piece, model.score(piece, top_k=max(top_k), every_probability=True)) for piece in pieces),
+        top_k,
+    )
+
+
+def evaluation_of(scored: Iterable[tuple[Documents, Scores]], top_k: tuple[int, ...]) -> Evaluation:
+    """The same from what a model has said of every word, with ranks below the greatest k."""
     total = np.zeros(3)  # words, -log p, documents
     products = np.zeros(3)  # sums over documents of loss^2, loss * length, length^2
     hits = dict.fromkeys(top_k, 0)
-    for chunk in documents:
-        for piece in chunk.pieces(PIECE_WORDS):
-            scores = model.score(piece, top_k=max(top_k), every_probability=True)
-            surprise = -scores.log_prob.astype(np.float64)
-            loss = row_sums(surprise, piece.offsets).astype(np.float64)
-            lengths = piece.lengths().astype(np.float64)
-            total += lengths.sum(), loss.sum(), len(piece)
-            products += (loss**2).sum(), (loss * lengths).sum(), (lengths**2).sum()
-            for k in top_k:
-                hits[k] += int((scores.rank < k).sum())
+    for piece, scores in scored:
+        surprise = -scores.log_prob.astype(np.float64)
+        loss = row_sums(surprise, piece.offsets).astype(np.float64)
+        lengths = piece.lengths().astype(np.float64)
+        total += lengths.sum(), loss.sum(), len(piece)
+        products += (loss**2).sum(), (loss * lengths).sum(), (lengths**2).sum()
+        for k in top_k:
+            hits[k] += int((scores.rank < k).sum())
     words, loss_sum, count = total
     if not words:
         return Evaluation(0, None, None, None, {})

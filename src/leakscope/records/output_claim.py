@@ -113,6 +113,30 @@ def locked(out: Path) -> Iterator[int]:
         os.close(lock)
 
 
+@contextmanager
+def new_file(path: Path) -> Iterator[Path]:
+    """A path to write to, which becomes the file `path` when the block ends well. Whatever is there
+    already, or is put there meanwhile, stays, and is an error.
+    """
+    if os.path.lexists(path):
+        raise already(path)
+    if not path.parent.is_dir():
+        raise LeakscopeError(f"{path} cannot be written; name a file in a folder that is there.")
+    staged = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}.leakscope")
+    try:
+        yield staged
+        try:
+            os.link(staged, path, follow_symlinks=False)
+        except FileExistsError:
+            raise already(path) from None
+        except OSError:  # a file system without links; a moment is left in which another may come
+            if os.path.lexists(path):
+                raise already(path) from None
+            staged.rename(path)
+    finally:
+        staged.unlink(missing_ok=True)
+
+
 def remove(entry: Path) -> None:
     """Remove a file, a link (never what it leads to) or a folder with all that is in it."""
     if entry.is_dir() and not entry.is_symlink():

@@ -59,6 +59,7 @@ def _clean_into(
         steps.rows(progress),
         inputs=[origin],
         settings=corpus.manifest.settings,
+        split_given=corpus.manifest.split_given,
         progress=progress,
     )
     summary = CleanSummary(
@@ -123,7 +124,7 @@ class _Steps:
         keys: dict[int, str] = {}
         stream = _watched(self._corpus, progress, "clean", total, keys)
         for document in _through(ready, stream):
-            yield Row(keys[document.user], document.text, split=document.split)
+            yield Row(keys[document.user], document.text, split=document.split, accepted=True)
 
 
 def _through(steps: list[Step], documents: Iterable[CleanDocument]) -> Iterator[CleanDocument]:

@@ -26,6 +26,8 @@ class Format(NamedTuple):
     suffixes: tuple[str, ...] = ()
     compressible: bool = False
     """Whether it is read through .gz and .zst; other formats have a compression of their own."""
+    columns: bool = False
+    """Whether it has columns, or keys, whose names can be chosen."""
 
 
 def _read_csv(path: Path, settings: InputSettings) -> Iterator[Row]:
@@ -49,10 +51,10 @@ def _read_arrow(path: Path, settings: InputSettings) -> Iterator[Row]:
 
 # To add a format, write its reader in a file of its own and add a line here.
 FORMATS: dict[str, Format] = {
-    "jsonl": Format(read_jsonl, (".jsonl", ".ndjson", ".json"), compressible=True),
-    "csv": Format(_read_csv, (".csv",), compressible=True),
-    "parquet": Format(_read_parquet, (".parquet", ".pq")),
-    "arrow": Format(_read_arrow, (".arrow", ".feather")),
+    "jsonl": Format(read_jsonl, (".jsonl", ".ndjson", ".json"), compressible=True, columns=True),
+    "csv": Format(_read_csv, (".csv",), compressible=True, columns=True),
+    "parquet": Format(_read_parquet, (".parquet", ".pq"), columns=True),
+    "arrow": Format(_read_arrow, (".arrow", ".feather"), columns=True),
     "mbox": Format(read_mbox, (".mbox", ".mbx"), compressible=True),
     "maildir": Format(read_maildir),
     "reddit": Format(read_reddit),
@@ -73,6 +75,10 @@ def read(path: Path, settings: InputSettings) -> Iterator[Row]:
     name = detect(path) if settings.format is None else settings.format
     if name not in FORMATS:
         raise LeakscopeError(f'There is no format "{name}": choose one of {", ".join(FORMATS)}.')
+    if settings.split_column is not None and not FORMATS[name].columns:
+        raise LeakscopeError(
+            f"{path} is read as {name}, which has no columns; leave out --split-column."
+        )
     return FORMATS[name].read(path, settings)
 
 

@@ -11,5 +11,9 @@ class InputSettings:
     """Column or key with the user."""
     text_column: str = "text"
     """Column or key with the text."""
+    split_column: str | None = None
+    """Column or key that says which documents were trained on (train) and which were held out
+    (validation, valid, val, dev, eval or test), so that none is drawn here. For models that are
+    trained elsewhere."""
     format: str | None = None
     """Format of every input, such as jsonl; guessed from name and content if not given."""

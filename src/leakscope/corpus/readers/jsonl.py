@@ -7,13 +7,13 @@ from typing import Any
 
 from leakscope.corpus.readers.byte_lines import lines
 from leakscope.corpus.readers.input_settings import InputSettings
-from leakscope.corpus.readers.row_values import require_columns, row_of
+from leakscope.corpus.readers.row_values import require_columns, row_of, wanted_columns
 from leakscope.corpus.readers.rows import INVALID_UTF8, MALFORMED, TOO_LONG, Row
 
 
 def read_jsonl(path: Path, settings: InputSettings) -> Iterator[Row]:
     """Yield a row for each line of a JSONL file (.gz and .zst too); blank lines are skipped."""
-    first = True
+    first, columns = True, wanted_columns(settings)
     for record in objects(path):
         if isinstance(record, Row):
             yield record
@@ -21,7 +21,7 @@ def read_jsonl(path: Path, settings: InputSettings) -> Iterator[Row]:
         if first:
             require_columns(path, list(record), settings)
             first = False
-        yield row_of(record.get(settings.user_column), record.get(settings.text_column))
+        yield row_of(*(record.get(column) for column in columns))
 
 
 def objects(path: Path) -> Generator[dict[str, Any] | Row, None, None]:

@@ -16,8 +16,8 @@ _NAMES = frozenset(
 
 
 def require_columns(path: Path, present: Sequence[str], settings: InputSettings) -> None:
-    """Raise unless both columns are there exactly once; the message names those that are there."""
-    for column in (settings.user_column, settings.text_column):
+    """Raise unless the columns are there exactly once; the message names those that are there."""
+    for column in wanted_columns(settings):
         if present.count(column) > 1:
             raise LeakscopeError(f'{path} has several columns "{column}": rename all but one.')
         if column not in present:
@@ -30,11 +30,29 @@ def require_columns(path: Path, present: Sequence[str], settings: InputSettings)
             raise LeakscopeError(
                 f'{path} has no column "{column}" but {there}: name the right one with '
                 "--user-column or --text-column."
+                if column != settings.split_column
+                else "--split-column."
             )
 
 
-def row_of(user: object, text: object) -> Row:
-    """Make a row of two raw values: numbers become user names, NaN is a null user."""
+def wanted_columns(settings: InputSettings) -> list[str]:
+    """The columns that are read: the user's, the text's, and the split's if there is one."""
+    found = [settings.user_column, settings.text_column]
+    return found if settings.split_column is None else [*found, settings.split_column]
+
+
+def row_of(user: object, text: object, *split: object) -> Row:
+    """Make a row of raw values: numbers become user names, NaN is a null user. A split that is no
+    text has no name.
+    """
+    found = _row(user, text)
+    if not split:
+        return found
+    name = split[0].decode("ascii", "replace") if isinstance(split[0], bytes) else split[0]
+    return found._replace(split=name if isinstance(name, str) else "")
+
+
+def _row(user: object, text: object) -> Row:
     try:
         user, text = _strict(user), _strict(text)
     except UnicodeError:

@@ -15,18 +15,21 @@ REMOVED_TEXT = "removed text"
 TOO_LONG = "too long"
 TOO_COMPLEX = "too complex"
 LINK_OUTSIDE = "link to outside"
+UNKNOWN_SPLIT = "unknown split"
 
 
 class Row(NamedTuple):
     """One document of one user. `problem` names why it is set aside, and is None if it is fine.
 
-    `split` is given if it is already decided, as for documents of another corpus.
+    `split` is given if it is already decided, by the input or in another corpus, as that calls it.
+    A document that comes from another corpus is `accepted`: it was measured when that was built.
     """
 
     user: str | None
     text: str | None
     problem: str | None = None
     split: str | None = None
+    accepted: bool = False
 
 
 class RowReader(Protocol):

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from leakscope.corpus.readers.byte_lines import MAX_RECORD, open_bytes
 from leakscope.corpus.readers.input_settings import InputSettings
-from leakscope.corpus.readers.row_values import require_columns, row_of
+from leakscope.corpus.readers.row_values import require_columns, row_of, wanted_columns
 from leakscope.corpus.readers.rows import MALFORMED, Row
 from leakscope.records.errors import LeakscopeError
 
@@ -37,17 +37,17 @@ def read_csv(path: Path, settings: InputSettings) -> Iterator[Row]:
             return
         _require_commas(path, first, header, settings)
         require_columns(path, header, settings)
-        user, body = header.index(settings.user_column), header.index(settings.text_column)
+        user, *rest = (header.index(column) for column in wanted_columns(settings))
         for record in records:
             if len(record) != len(header):
                 yield Row(None, None, MALFORMED)
             else:
-                yield row_of(record[user] or None, record[body])
+                yield row_of(record[user] or None, *(record[place] for place in rest))
 
 
 def _require_commas(path: Path, line: str, header: list[str], settings: InputSettings) -> None:
     """Raise if the first line has its columns between semicolons or tabs."""
-    columns = {settings.user_column, settings.text_column}
+    columns = set(wanted_columns(settings))
     if columns <= set(header):
         return
     for mark, named in ((";", "semicolons"), ("\t", "tabs")):
@@ -96,14 +96,14 @@ def _csv_lines(path: Path, text: io.TextIOWrapper) -> Iterator[str]:
 
 
 def read_parquet(path: Path, settings: InputSettings) -> Iterator[Row]:
-    """Yield the rows of a Parquet file, reading only the two columns."""
+    """Yield the rows of a Parquet file, reading only the columns that are wanted."""
     # A buffered read keeps a column chunk, however large its row group, out of memory.
     with (
         _arrow_errors(path, "Parquet"),
         pq.ParquetFile(path, buffer_size=1 << 20, page_checksum_verification=True) as file,
     ):
         require_columns(path, file.schema_arrow.names, settings)
-        names = [settings.user_column, settings.text_column]
+        names = wanted_columns(settings)
         for batch in file.iter_batches(batch_size=BATCH, columns=names, use_threads=False):
             yield from _rows(batch, settings)
 
@@ -117,14 +117,14 @@ def read_arrow(path: Path, settings: InputSettings) -> Iterator[Row]:
 
 
 def _ipc_batches(path: Path, settings: InputSettings) -> Iterator[Any]:
-    """Yield the record batches of an Arrow file, reading only the two columns."""
+    """Yield the record batches of an Arrow file, reading only the columns that are wanted."""
     with pa.memory_map(str(path)) as source:
         has_footer = source.read(6) == b"ARROW1"
         open_ipc = pa.ipc.open_file if has_footer else pa.ipc.open_stream
         source.seek(0)
         names = open_ipc(source).schema.names
         require_columns(path, names, settings)
-        fields = sorted({names.index(settings.user_column), names.index(settings.text_column)})
+        fields = sorted({names.index(column) for column in wanted_columns(settings)})
         options = pa.ipc.IpcReadOptions(included_fields=fields, use_threads=False)
         source.seek(0)
         reader = open_ipc(source, options=options)
@@ -174,12 +174,9 @@ def _entry(path: Path, key: str) -> list[Any]:
 
 
 def _rows(batch: Any, settings: InputSettings) -> Iterator[Row]:
-    users, texts = (
-        _checked(batch.column(settings.user_column)),
-        _checked(batch.column(settings.text_column)),
-    )
+    columns = [_checked(batch.column(name)) for name in wanted_columns(settings)]
     for start in range(0, batch.num_rows, BATCH):
-        yield from map(row_of, _values(users, start), _values(texts, start))
+        yield from map(row_of, *(_values(column, start) for column in columns))
 
 
 def _values(column: Any, start: int) -> list[Any]:

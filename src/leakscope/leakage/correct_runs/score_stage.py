@@ -1,4 +1,4 @@
-"""Score a shard and keep its members of S: the first stage of a report."""
+"""Score D piece by piece and keep the members of S: the first stage of a report."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,9 +13,14 @@ from leakscope.engine.shard_map import Work
 from leakscope.leakage.correct_runs.occurrences import Occurrences, collect
 from leakscope.models.interface import LanguageModel
 from leakscope.records.artifacts import damaged, open_parquet, parquet_sink
+from leakscope.records.documents import Documents
 from leakscope.records.ragged import offsets_of
 
-PIECE_WORDS = 400_000  # scored at a time: enough documents to batch by length
+PIECE_WORDS = 400_000
+"""Words of a piece: enough documents to batch by length. A killed report loses at most one piece
+of each worker."""
+SLOW_PIECE_WORDS = 50_000
+"""The same for models that may take minutes for so many words."""
 
 _SCHEMA = pa.schema(
     [
@@ -32,11 +37,42 @@ _SCHEMA = pa.schema(
 )
 
 
+class Piece(NamedTuple):
+    """Documents of D that are scored at a time: `start` to `stop` of those in a shard's row group,
+    with so many words.
+    """
+
+    shard: int
+    group: int
+    start: int
+    stop: int
+    words: int
+
+
+def pieces_of(corpus: Corpus, words: int) -> list[Piece]:
+    """All of D, in its order, in pieces of about so many words (at least one document)."""
+    found: list[Piece] = []
+    documents = 0
+    for shard, each in enumerate(corpus.shards):
+        for group, chunk in each.groups():
+            start = 0
+            for piece in chunk.pieces(words):
+                stop = start + len(piece)
+                found.append(Piece(shard, group, start, stop, len(piece.ids)))
+                start = stop
+            documents += len(chunk)
+    corpus.require_counts(None, documents, sum(piece.words for piece in found))
+    return found
+
+
 @dataclass(frozen=True)
 class ScoreStage:
     """The `engine` stage. `load` brings the model, reading the corpus's lexicon."""
 
     corpus: Path
+    training: str
+    """See `Corpus.training`."""
+    pieces: tuple[Piece, ...]
     load: Callable[[], LanguageModel]
     top_k: int
     full: bool = False
@@ -45,43 +81,61 @@ class ScoreStage:
 
     def start(self) -> Work:
         """Load the model."""
-        model, shards = self.load(), Corpus.open(self.corpus).shards
-        return lambda index, target: score_shard(
-            model, shards[index], self.top_k, target, full=self.full
+        model = self.load()
+        shards = Corpus.open(self.corpus).trained_on(self.training).shards
+        reader = _PieceReader(shards, texts=model.needs_text)
+        return lambda index, target: score_piece(
+            model, reader.read(self.pieces[index]), self.top_k, target, full=self.full
         )
 
 
-def score_shard(
-    model: LanguageModel, shard: Shard, top_k: int, target: Path, *, full: bool = False
+class _PieceReader:
+    """Reads pieces; those of one row group, one after the other, at the price of one."""
+
+    def __init__(self, shards: list[Shard], *, texts: bool) -> None:
+        self._shards, self._texts = shards, texts
+        self._place: tuple[int, int] | None = None
+        self._group = Documents.of([])
+
+    def read(self, piece: Piece) -> Documents:
+        """The documents of a piece."""
+        if self._place != (piece.shard, piece.group):
+            self._group = self._shards[piece.shard].group(piece.group, texts=self._texts)
+            self._place = (piece.shard, piece.group)
+        found = self._group.part(piece.start, min(piece.stop, len(self._group)))
+        if len(found.ids) != piece.words:
+            raise damaged(self._shards[piece.shard].path)
+        return found
+
+
+def score_piece(
+    model: LanguageModel, piece: Documents, top_k: int, target: Path, *, full: bool = False
 ) -> None:
-    """Write the occurrences of one shard; the file's metadata has its `ShardTotals`."""
-    near_ties, log_prob = 0, 0.0
+    """Write the occurrences of one piece; the file's metadata has its `PieceTotals`."""
+    scores = model.score(piece, top_k=top_k, every_probability=full)
+    near_ties = int(scores.near_tie.sum())
+    log_prob = float(scores.log_prob.sum(dtype=np.float64))
     with parquet_sink(target, _SCHEMA) as writer:
-        for documents in shard.documents(texts=model.needs_text):
-            for piece in documents.pieces(PIECE_WORDS):
-                scores = model.score(piece, top_k=top_k, every_probability=full)
-                near_ties += int(scores.near_tie.sum())
-                log_prob += float(scores.log_prob.sum(dtype=np.float64))
-                writer.write_batch(_to_arrow(collect(piece, scores, top_k)))
+        writer.write_batch(_to_arrow(collect(piece, scores, top_k)))
         writer.add_key_value_metadata({"near_ties": str(near_ties), "log_prob": repr(log_prob)})
 
 
-class ShardTotals(NamedTuple):
-    """Sums over all words of a shard, correct or not."""
+class PieceTotals(NamedTuple):
+    """Sums over all words of a piece, correct or not."""
 
     near_ties: int
     log_prob: float
     """NaN unless every word's probability was asked for."""
 
 
-def totals_in(path: Path) -> ShardTotals:
-    """The totals of a scored shard."""
+def totals_in(path: Path) -> PieceTotals:
+    """The totals of a scored piece."""
     known = open_parquet(path).metadata.metadata
-    return ShardTotals(int(known[b"near_ties"]), float(known[b"log_prob"]))
+    return PieceTotals(int(known[b"near_ties"]), float(known[b"log_prob"]))
 
 
 def read_occurrences(path: Path) -> Iterator[Occurrences]:
-    """Stream the occurrences of one shard."""
+    """Stream the occurrences of one piece."""
     reader = open_parquet(path)
     for group in range(reader.num_row_groups):
         try:

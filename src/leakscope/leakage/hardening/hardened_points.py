@@ -69,6 +69,7 @@ def harden_run(
     manifest, metrics = open_run(run)
     if manifest.corpus_digest != corpus.manifest.digest:
         raise LeakscopeError(f"{run} is a run on another corpus than {corpus.path}.")
+    corpus = corpus.trained_on(manifest.trained_on)
     if isinstance(manifest.model, EndpointRecord) and manifest.model.mode == "text":
         raise LeakscopeError(
             f"{run} is a run on a text-only endpoint, which tells no probabilities to harden by."

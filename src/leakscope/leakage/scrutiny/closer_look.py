@@ -10,7 +10,6 @@ import numpy as np
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress
 from leakscope.leakage.scrutiny.findings import UniqueFindings
-from leakscope.leakage.scrutiny.interface_figures import figures_of_answers
 from leakscope.leakage.scrutiny.least_context import (
     LeastContexts,
     SpelledSequences,
@@ -25,7 +24,8 @@ from leakscope.leakage.scrutiny.public_surprise import (
     public_answers,
     ratios,
 )
-from leakscope.leakage.scrutiny.validation_answers import ValidationAnswers, validation_answers
+from leakscope.leakage.scrutiny.sampled_figures import sampled_figures
+from leakscope.leakage.scrutiny.validation_answers import ValidationAnswers
 from leakscope.leakage.sequences.counted import CountedSequences
 from leakscope.leakage.sequences.distinct import Sequences, examples
 from leakscope.models.interface import LanguageModel
@@ -50,6 +50,8 @@ class CloserLook:
     findings: UniqueFindings
     answers: ValidationAnswers | None
     figures: ModelFigures
+    notices: tuple[str, ...] = ()
+    """See `Metrics.notices`."""
 
 
 def look_closer(
@@ -63,16 +65,16 @@ def look_closer(
     measure: bool = False,
 ) -> CloserLook:
     """`load` brings the model under audit, `judge` is the public one; `measure`: nobody has
-    measured the model on validation words yet.
+    measured the model's perplexities yet.
     """
     model, members, sequences = load(), counted.members, counted.sequences
     progress("look closer", 0, 1)
-    answers = validation_answers(model, corpus, settings.validation_words, settings.top_k)
-    figures = figures_of_answers(answers, settings, measure=measure)
+    sampled = sampled_figures(model, corpus, settings, measure=measure)
+    answers, figures, notices = sampled.answers, sampled.figures, sampled.notices
     if not sequences.unique.any():
         nothing = None if judge is None else ratios(members, sequences, PublicAnswers.none())
         progress("look closer", 1, 1)
-        return CloserLook(UniqueFindings(ratios=nothing, tags={}), answers, figures)
+        return CloserLook(UniqueFindings(ratios=nothing, tags={}), answers, figures, notices)
     said, ratio = None, None
     chosen = np.flatnonzero(sequences.unique[sequences.of_member])
     if judge is not None:
@@ -85,7 +87,8 @@ def look_closer(
     least, outside = _contexts(model, corpus, settings, counted, rows)
     tags = personal_data(corpus, members, sequences, chosen, settings.phone_region)
     progress("look closer", 1, 1, f"{len(rows)} sequences")
-    return CloserLook(UniqueFindings(said, ratio, rows, least, outside, tags), answers, figures)
+    findings = UniqueFindings(said, ratio, rows, least, outside, tags)
+    return CloserLook(findings, answers, figures, notices)
 
 
 def _contexts(

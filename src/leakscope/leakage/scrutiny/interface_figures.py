@@ -10,6 +10,8 @@ from leakscope.records.models.model_figures import ModelFigures
 from leakscope.records.runs.report_settings import ReportSettings
 
 NO_VALIDATION = "the corpus has no validation documents"
+NONE_HELD_OUT = "the model was trained on all documents, so that none is held out"
+HIDDEN = "an interface that hides answers has no perplexity"
 BEYOND = "the loss is beyond any number"
 
 
@@ -28,7 +30,7 @@ def figures_of_answers(
 def _plain(answers: ValidationAnswers | None, settings: ReportSettings) -> ModelFigures:
     """Perplexity and accuracy on the validation words."""
     if answers is None or answers.log_prob is None:
-        none = NO_VALIDATION if settings.validation_words else "it was not asked for"
+        none = _none_held_out(settings)
         return ModelFigures(
             validation_perplexity=Measured.absent(none), validation_accuracy=Measured.absent(none)
         )
@@ -43,14 +45,13 @@ def _plain(answers: ValidationAnswers | None, settings: ReportSettings) -> Model
 
 def _hardened(answers: ValidationAnswers | None, settings: ReportSettings) -> ModelFigures:
     """What an interface that hides answers still shows."""
-    perplexity: Measured[float] = Measured.absent(
-        "an interface that hides answers has no perplexity"
-    )
+    perplexity: Measured[float] = Measured.absent(HIDDEN)
     if answers is None:
+        none = _none_held_out(settings)
         return ModelFigures(
             validation_perplexity=perplexity,
-            validation_accuracy=Measured.absent(NO_VALIDATION),
-            answered=Measured.absent(NO_VALIDATION),
+            validation_accuracy=Measured.absent(none),
+            answered=Measured.absent(none),
         )
     shown = np.ones(len(answers.rank), np.bool_)
     if settings.confidence is not None:
@@ -60,6 +61,13 @@ def _hardened(answers: ValidationAnswers | None, settings: ReportSettings) -> Mo
         validation_accuracy=_accuracy(answers, settings),
         answered=Measured(float(shown.mean())),
     )
+
+
+def _none_held_out(settings: ReportSettings) -> str:
+    """Why there are no answers on validation words."""
+    if settings.trained_on == "all":
+        return NONE_HELD_OUT
+    return NO_VALIDATION if settings.validation_words else "it was not asked for"
 
 
 def _accuracy(answers: ValidationAnswers, settings: ReportSettings) -> Measured[dict[int, float]]:

@@ -1,19 +1,18 @@
 """The model's answers on validation words: what hardening costs in use."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from leakscope.corpus.split import VALIDATION
-from leakscope.corpus.store import Corpus
+from leakscope.corpus.store import Corpus, concatenate
+from leakscope.leakage.scrutiny.document_sample import PIECE_WORDS, ScoredSample, joined
 from leakscope.models.interface import LanguageModel
 from leakscope.records.artifacts import read_parquet, write_parquet
 from leakscope.records.documents import FloatArray, IntArray
 from leakscope.records.runs.occurrence_columns import validation_schema
-
-PIECE_WORDS = 200_000
 
 
 @dataclass(frozen=True)
@@ -28,28 +27,30 @@ class ValidationAnswers:
 
 def validation_answers(
     model: LanguageModel, corpus: Corpus, words: int, top_k: int
-) -> ValidationAnswers | None:
-    """Rank and top log-probability at about `words` validation words, of documents drawn evenly;
-    None if there are no validation words. They are shuffled, so that they tell of no document.
+) -> tuple[ValidationAnswers, ScoredSample] | None:
+    """Rank and top log-probability at about `words` validation words, of documents drawn evenly,
+    and where they stand; None if there are no validation words. The answers are shuffled, so that
+    they tell of no document.
     """
-    total = corpus.manifest.validation.words
+    total = corpus.held_out.words
     if not total or not words:
         return None
     rng = np.random.default_rng(0)
     share = min(1.0, words / total)
-    ranks, tops, logs = [], [], []
-    for documents in corpus.documents(VALIDATION, texts=model.needs_text):
-        drawn = documents.take(np.flatnonzero(rng.random(len(documents)) < share))
-        for piece in drawn.pieces(PIECE_WORDS):
-            scores = model.score(piece, top_k=top_k, every_probability=True)
-            ranks.append(scores.rank)
-            tops.append(scores.top_log_prob)
-            logs.append(scores.log_prob)
-    if not sum(map(len, ranks)):
+    documents, parts = [], []
+    for chunk in corpus.documents(VALIDATION, texts=model.needs_text):
+        chosen = chunk.take(np.flatnonzero(rng.random(len(chunk)) < share))
+        for piece in chosen.pieces(PIECE_WORDS):
+            parts.append(model.score(piece, top_k=top_k, every_probability=True))
+            documents.append(replace(piece, texts=None))
+    sample = ScoredSample(concatenate(documents), joined(parts))
+    scores = sample.scores
+    if not len(scores.rank):
         return None
-    order = rng.permutation(sum(map(len, ranks)))
-    return ValidationAnswers(
-        np.concatenate(ranks)[order], np.concatenate(tops)[order], np.concatenate(logs)[order]
+    order = rng.permutation(len(scores.rank))
+    return (
+        ValidationAnswers(scores.rank[order], scores.top_log_prob[order], scores.log_prob[order]),
+        sample,
     )
 
 

@@ -1,9 +1,13 @@
 """What a report is asked."""
 
 from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.phone_region import check_phone_region
+
+TrainedOn = Literal["all", "train"]
+"""Which documents of a corpus a model was trained on: all, or those of its training part."""
 
 
 @dataclass(frozen=True)
@@ -12,6 +16,9 @@ class ReportSettings:
 
     top_k: int = 1
     """How many suggestions the attacker sees."""
+    trained_on: TrainedOn | None = None
+    """Which documents a model from elsewhere was trained on: all of the corpus, or only its
+    training part (train). Needed unless the corpus says it by --split-column or --validation 0."""
     reveal: bool = False
     """Write words and user keys, not only lengths and numbers."""
     user_threshold: int | None = None
@@ -47,6 +54,8 @@ class ReportSettings:
     def __post_init__(self) -> None:
         if self.top_k < 1:
             raise LeakscopeError("top-k must be at least 1.")
+        if self.trained_on is not None and self.trained_on not in get_args(TrainedOn):
+            raise LeakscopeError("--trained-on is all or train.")
         if self.user_threshold is not None and self.user_threshold < 2:
             raise LeakscopeError("The threshold on users must be at least 2, or nothing is left.")
         if self.contexts < 1 or self.context_words < 0:

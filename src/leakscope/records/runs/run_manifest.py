@@ -9,7 +9,7 @@ from leakscope.records.artifacts import read_json
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.audited_model import AuditedModel
 from leakscope.records.models.public_model import PublicModelRecord
-from leakscope.records.runs.report_settings import ReportSettings
+from leakscope.records.runs.report_settings import ReportSettings, TrainedOn
 from leakscope.records.runs.run_metrics import Metrics
 
 SCHEMA_VERSION = 1
@@ -35,6 +35,11 @@ class RunManifest(BaseModel):
     from here."""
     public: PublicModelRecord | None = None
     """The public model, if there was one."""
+
+    @property
+    def trained_on(self) -> TrainedOn:
+        """Which documents of the corpus are D."""
+        return self.settings.trained_on or "train"
 
 
 def open_run(path: Path) -> tuple[RunManifest, Metrics]:

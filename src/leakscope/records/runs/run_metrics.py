@@ -65,3 +65,6 @@ class Metrics(BaseModel):
     warnings: tuple[str, ...] = ()
     """Why the numbers say nothing, a sentence each: the model knows no more than chance. Gates
     cannot be checked then."""
+    notices: tuple[str, ...] = ()
+    """What to bear in mind when reading the numbers, a sentence each; gates are checked all the
+    same."""

@@ -1,5 +1,7 @@
 """`compare.html` and `compare.json`: runs side by side."""
 
+import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -7,7 +9,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from leakscope.records.artifacts import private_directory, write_json, write_text
+from leakscope.records.artifacts import already, private_directory, write_json, write_text
 from leakscope.records.unique import HELD_BY
 from leakscope.reporting.comparison.compared_runs import (
     ComparedRun,
@@ -22,17 +24,20 @@ from leakscope.reporting.rows.listing import unique_perplexities
 from leakscope.reporting.svg import snapshot_figures, tradeoff_figures
 from leakscope.reporting.svg.canvas import number
 
+DATA, PAGE = "compare.json", "compare.html"
 Figure = tuple[str, str, Markup | None]
 """Title, how to read it (or why it is not there), drawing."""
 
 
 def write_comparison(runs: Sequence[ComparedRun], out: Path) -> Path:
-    """Write `compare.html` and `compare.json` into `out`; gives the page's path."""
-    _folder(out)
+    """Write `compare.html` and `compare.json` into `out`, in the place of earlier ones; gives the
+    page's path.
+    """
+    refuse_foreign(_folder(out))
     rows, snapshots, warnings = compare_rows(runs), is_snapshots(runs), differences(runs)
     notes = cautions(runs)
     plain = {"runs": rows, "snapshots": snapshots, "warnings": [*warnings, *notes]}
-    write_json(out / "compare.json", plain)
+    write_json(out / DATA, plain)
     page = render(
         "compare.html",
         rows=rows,
@@ -51,9 +56,29 @@ def write_comparison(runs: Sequence[ComparedRun], out: Path) -> Path:
         top_k=sorted({run.metrics.top_k for run in runs}),
         figures=(_snapshot_figures(runs) if snapshots else []) + [_tradeoff(rows)],
     )
-    path = out / "compare.html"
+    path = out / PAGE
     write_text(path, page)
     return path
+
+
+def refuse_foreign(out: Path) -> None:
+    """Raise if `out` has files by the names of a comparison's that are not one's."""
+    for name, ours in ((DATA, _is_our_data), (PAGE, _is_our_page)):
+        path = out / name
+        if os.path.lexists(path) and not (path.is_file() and ours(path.read_bytes())):
+            raise already(path)
+
+
+def _is_our_data(content: bytes) -> bool:
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and found.keys() == {"runs", "snapshots", "warnings"}
+
+
+def _is_our_page(content: bytes) -> bool:
+    return b"<footer>Made by leakscope" in content
 
 
 def _snapshot_figures(given: Sequence[ComparedRun]) -> list[Figure]:

@@ -70,6 +70,11 @@ def differences(runs: Sequence[ComparedRun]) -> list[str]:
     problems = []
     if len({run.manifest.corpus_digest for run in runs}) > 1:
         problems.append("The runs are over different corpora, so their counts cannot be compared.")
+    elif len({run.manifest.trained_on for run in runs}) > 1:
+        problems.append(
+            "The runs are over different parts of the corpus (all documents, and those of its "
+            "training part), so their counts cannot be compared; see --trained-on."
+        )
     if len({run.metrics.top_k for run in runs}) > 1:
         problems.append("The runs use different top-k, so their attackers do not see the same.")
     return problems
@@ -86,7 +91,8 @@ def cautions(runs: Sequence[ComparedRun]) -> list[str]:
         )
     problems += guarantees.cautions([(run.label, run.guarantee) for run in runs])
     for run in runs:
-        problems += [f"{run.label}: {line}" for line in run.metrics.warnings]
+        lines = [*run.metrics.warnings, *run.metrics.notices]
+        problems += [f"{run.label}: {line}" for line in lines]
         if run.manifest.public is not None:
             problems += [f"{run.label}: {line}" for line in run.manifest.public.warnings]
     return problems

@@ -29,6 +29,8 @@ def run_table(manifest: RunManifest, metrics: Metrics) -> RenderableType:
     table.add_column(overflow="fold")
     for warning in metrics.warnings:
         table.add_row(Text("Warning"), Text(values.printable(warning), style="bold yellow"))
+    for notice in metrics.notices:
+        table.add_row(Text("Notice"), Text(values.printable(notice), style="bold yellow"))
     for label, text in (
         ("Users", values.thousands(metrics.users)),
         ("Documents", values.thousands(metrics.documents)),
