@@ -199,3 +199,52 @@ def test_a_training_that_an_earlier_version_left_is_resumed(made, tmp_path, leak
     assert (out / "config.json").exists() and not (out / "checkpoint.json").exists()
     assert (out / "thesis.txt").read_text() == "mine"
     assert [path.name for path in (out / "checkpoints").iterdir()] == ["thesis"]
+
+
+def test_a_file_that_is_there_already_stays(made, tmp_path, fails, leakscope):
+    ours, theirs, link = tmp_path / "actions.json", tmp_path / "thesis.txt", tmp_path / "link"
+    theirs.write_text("mine")
+    link.symlink_to("nowhere")
+    for path in (theirs, link, tmp_path):
+        assert "already exists" in fails("suggest", made / "r", "--out", path)
+    assert "in a folder that is there" in fails(
+        "suggest", made / "r", "--out", tmp_path / "x" / "y"
+    )
+    assert leakscope("suggest", made / "r", "--out", ours).code == 0
+    assert json.loads(ours.read_text())["unique_sequences"] >= 0
+    assert ours.stat().st_mode & 0o777 == 0o600
+    assert "already exists" in fails("suggest", made / "r", "--out", ours)
+    assert theirs.read_text() == "mine" and not (tmp_path / "nowhere").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "actions.json",
+        "link",
+        "thesis.txt",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "mine"), [("compare.json", '{"runs": []}'), ("compare.html", "<p>mine</p>")]
+)
+def test_a_comparison_replaces_only_comparisons(made, tmp_path, fails, leakscope, name, mine):
+    (tmp_path / "thesis.txt").write_text("mine")
+    assert leakscope("compare", made / "r", "--out", tmp_path).code == 0
+    assert leakscope("compare", made / "r", "--out", tmp_path).code == 0
+    (tmp_path / name).write_text(mine)
+    before = content(tmp_path)
+    assert "already exists" in fails("compare", made / "r", "--out", tmp_path)
+    snapshots = ("report", made / "m", made / "c", "--snapshots", "--out", tmp_path)
+    assert "already exists" in fails(*snapshots)  # before hours of scoring
+    assert content(tmp_path) == before
+
+
+def test_an_interrupted_hardening_leaves_nothing_as_it_says(made, tmp_path, leakscope, monkeypatch):
+    def interrupted(*_given):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("leakscope.commands.harden.write_hardening", interrupted)
+        ran = leakscope("harden", made / "r", "--corpus", made / "c", "--out", tmp_path / "h")
+    assert ran.code == 130 and "nothing is left behind" in ran.err
+    assert not (tmp_path / "h").exists()
+    again = leakscope("harden", made / "r", "--corpus", made / "c", "--out", tmp_path / "h")
+    assert again.code == 0 and (tmp_path / "h" / "harden.html").exists()

@@ -1,5 +1,6 @@
 """Directories are taken by one process at a time, and lose only what is ours."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import pytest
 
 from leakscope.records.artifacts import is_partial, whole_file, write_text
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.output_claim import MARKER, claimed, locked
+from leakscope.records.output_claim import MARKER, claimed, locked, new_file
 
 KILLED = """
 import os, signal, sys
@@ -200,3 +201,39 @@ def test_the_lock_of_a_process_that_is_stopped_holds_until_it_is_killed(tmp_path
         process.wait()
     with claimed(out, "report"):
         pass
+
+
+def test_a_new_file_never_takes_the_place_of_another(tmp_path):
+    path = tmp_path / "list"
+    with new_file(path) as staged:
+        staged.write_text("ours")
+        assert not path.exists()
+    assert path.read_text() == "ours" and list(tmp_path.iterdir()) == [path]
+    with pytest.raises(LeakscopeError, match="already exists"), new_file(path):
+        raise AssertionError("it is there")
+    other = tmp_path / "other"
+    with pytest.raises(LeakscopeError, match="already exists"), new_file(other) as staged:
+        staged.write_text("ours")
+        other.write_text("theirs")  # put there meanwhile
+    assert other.read_text() == "theirs"
+    with pytest.raises(KeyboardInterrupt), new_file(tmp_path / "third") as staged:
+        staged.write_text("half")
+        raise KeyboardInterrupt
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["list", "other"]
+    nowhere = tmp_path / "no" / "list"
+    with pytest.raises(LeakscopeError, match="a folder that is there"), new_file(nowhere):
+        pass
+
+
+def test_a_new_file_where_there_are_no_links(tmp_path, monkeypatch):
+    def refused(*_given, **_named):
+        raise PermissionError(1, "no links here")
+
+    monkeypatch.setattr(os, "link", refused)
+    with new_file(tmp_path / "list") as staged:
+        staged.write_text("ours")
+    assert (tmp_path / "list").read_text() == "ours"
+    with pytest.raises(LeakscopeError, match="already exists"), new_file(tmp_path / "b") as staged:
+        staged.write_text("ours")
+        (tmp_path / "b").write_text("theirs")
+    assert (tmp_path / "b").read_text() == "theirs"

@@ -27,11 +27,13 @@ def require_columns(path: Path, present: Sequence[str], settings: InputSettings)
             names = [n for n in present if proven and re.fullmatch(r"[\w.-]{1,40}", n)][:20]
             hidden = f"{len(present) - len(names)} not shown"
             there = ", ".join(names + [hidden] * (len(names) < len(present))) or "none"
+            option = (
+                "--split-column"
+                if column == settings.split_column
+                else "--user-column or --text-column"
+            )
             raise LeakscopeError(
-                f'{path} has no column "{column}" but {there}: name the right one with '
-                "--user-column or --text-column."
-                if column != settings.split_column
-                else "--split-column."
+                f'{path} has no column "{column}" but {there}: name the right one with {option}.'
             )
 
 
