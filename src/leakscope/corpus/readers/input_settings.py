@@ -12,8 +12,6 @@ class InputSettings:
     text_column: str = "text"
     """Column or key with the text."""
     split_column: str | None = None
-    """Column or key that says which documents were trained on (train) and which were held out
-    (validation, valid, val, dev, eval or test), so that none is drawn here. For models that are
-    trained elsewhere."""
+    """Column or key with each document's split: train, or validation (also dev, test, ...)."""
     format: str | None = None
     """Format of every input, such as jsonl; guessed from name and content if not given."""
