@@ -7,10 +7,10 @@ from leakscope.auditing.chat_record import chat_record
 from leakscope.auditing.known_figures import ASK, figures_of_training
 from leakscope.auditing.loading_settings import LoadingSettings
 from leakscope.auditing.model_loading import (
+    answers_digest,
     check_base,
     load_for_corpus,
     pretrained_config,
-    pretrained_digest,
     pretrained_name,
     pretrained_packages,
 )
@@ -47,7 +47,7 @@ def subject_of(
 
 def _pretrained(path: Path, corpus: Corpus, how: LoadingSettings, name: str | None) -> Subject:
     chat = chat_record(path, how, corpus)
-    digest = pretrained_digest(path, how.base) + how.dtype
+    digest = answers_digest(path, how)
     return Subject(
         name=name or pretrained_name(path),
         digest=digest
