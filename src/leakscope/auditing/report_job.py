@@ -98,13 +98,24 @@ class ReportJob:
         for index, snapshot in enumerate(snapshots):
             progress("snapshots", index, len(snapshots), snapshot.name)
             subject = self._subject(snapshot, None)
-            alike = partial(same_public_model, self.public, model=snapshot)
+            alike = partial(
+                same_public_model,
+                self.public,
+                model=snapshot,
+                corpus=self.corpus,
+                how=self._public_loading,
+            )
             target = out / snapshot.name
             if not is_same_run(target, subject, self.corpus, self.settings, alike):
                 with claimed_run(target) as run:
                     self._audit(subject, snapshot, run, progress, stages=f"{snapshot.name} ")
         progress("snapshots", len(snapshots), len(snapshots))
         return [out / snapshot.name for snapshot in snapshots]
+
+    @property
+    def _public_loading(self) -> LoadingSettings:
+        """A public model reads plain text."""
+        return replace(self.loading, chat_template=None)
 
     def _subject(self, path: Path, name: str | None) -> Subject:
         found = subject_of(path, self.corpus, self.loading, name=name, block_list=self.block_list)
@@ -119,7 +130,7 @@ class ReportJob:
         stages: str = "",
     ) -> None:
         """`stages`: what the names of the stages begin with."""
-        how = replace(self.loading, chat_template=None)  # a public model reads plain text
+        how = self._public_loading
         source = public_source(self.public, model, self.corpus, how=how, progress=progress)
 
         def named(stage: str, done: int, total: int | None = None, note: str = "") -> None:
