@@ -67,6 +67,11 @@ def _word_level(
     config = load_config(path)
     # Configs of older versions have the value of an insecure seed.
     config = config.model_copy(update={"training": without_seed(config.training)})
+    if config.published:
+        raise LeakscopeError(
+            f"{path} is a published copy, which does not say what it was trained on; report on the "
+            f"model directory that it was exported from."
+        )
     if config.lexicon_digest != corpus.manifest.lexicon_digest:
         raise LeakscopeError(
             f"The model in {path} was trained on a corpus with another lexicon than "

@@ -14,7 +14,12 @@ from leakscope.auditing.model_loading import (
     load_for_corpus,
     pretrained_name,
 )
-from leakscope.auditing.provenance import prove_unseen, seen_warnings, weights_digest
+from leakscope.auditing.provenance import (
+    prove_unseen,
+    seen_warnings,
+    untold_warnings,
+    weights_digest,
+)
 from leakscope.auditing.public_settings import CROSSFIT, RETRAIN, PublicSettings
 from leakscope.auditing.public_training import (
     Folds,
@@ -152,7 +157,12 @@ def _retrained(
     target = train_without_owners(corpus, folder, recipe, owners, how.threads, progress)
     prove_unseen(target, corpus, users_digest(owners))
     digest = digest_of_file(target / "model.safetensors")
-    record = RetrainedModelRecord(name=target.name, digests=(digest,), users_left_out=len(owners))
+    record = RetrainedModelRecord(
+        name=target.name,
+        digests=(digest,),
+        warnings=tuple(untold_warnings(load_config(target))),
+        users_left_out=len(owners),
+    )
     return PublicModel(record, partial(load_for_corpus, target, corpus.path, how))
 
 
@@ -168,14 +178,14 @@ def _crossfitted(
     for fold, folder in enumerate(folders):
         left_out = users_digest(everybody[fold_of(everybody, known.folds) == fold])
         prove_unseen(folder, corpus, left_out)
-    warnings = _otherwise(folders, audited)
+    otherwise = _otherwise(folders, audited)
     record = CrossFittedModelRecord(
         name=path.name,
         digests=tuple(digest_of_file(folder / "model.safetensors") for folder in folders),
         folds=known.folds,
         owners_judged=len(owners),
-        warnings=warnings,
-        trained_like_the_audited_model=not warnings,
+        warnings=(*otherwise, *untold_warnings(load_config(folders[0]))),
+        trained_like_the_audited_model=not otherwise,
     )
     return PublicModel(record, partial(_load_folds, folders, corpus.path, how))
 
