@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from leakscope.auditing.callback import LeakageCallback
     from leakscope.commands.compare import compare
     from leakscope.commands.demo import demo
+    from leakscope.commands.export import export
     from leakscope.commands.harden import harden
     from leakscope.commands.open_run import open_run
     from leakscope.commands.probe import probe
@@ -36,6 +37,7 @@ _HOMES = {
     "LeakscopeError": "records.errors",
     "compare": "commands.compare",
     "demo": "commands.demo",
+    "export": "commands.export",
     "harden": "commands.harden",
     "make_private": "training.dp.custom_loop.make_private",
     "open_run": "commands.open_run",
@@ -52,6 +54,7 @@ __all__ = [
     "compare",
     "corpus",
     "demo",
+    "export",
     "harden",
     "make_private",
     "open_run",

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from leakscope.commands.command_settings import (
         CompareSettings,
         DemoSettings,
+        ExportSettings,
         HardenSettings,
         ProbeSettings,
         SuggestSettings,
@@ -47,6 +48,7 @@ __all__ = [
     "DemoSettings",
     "Endpoint",
     "EndpointAccess",
+    "ExportSettings",
     "HardenSettings",
     "InputSettings",
     "InterfaceSettings",

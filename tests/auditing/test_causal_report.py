@@ -8,6 +8,7 @@ import pytest
 from safetensors.torch import load_file
 
 from leakscope.auditing.loading_settings import LoadingSettings
+from leakscope.auditing.model_subject import subject_of
 from leakscope.auditing.public_settings import PublicSettings
 from leakscope.commands.compare import compare
 from leakscope.commands.report import report
@@ -16,6 +17,7 @@ from leakscope.corpus.build_settings import BuildSettings
 from leakscope.corpus.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.corpus.words import spans, words
+from leakscope.leakage.run_directory import is_same_run
 from leakscope.models.subword.loading import load_causal
 from leakscope.models.word.architecture import Architecture
 from leakscope.records.errors import LeakscopeError
@@ -94,6 +96,27 @@ def test_the_report_is_in_words_and_least_contexts_are_the_texts_own(spoken_corp
         assert row["least_context"] == min([*out, *row["context_lengths"]])
         looked += 1
     assert looked > 2
+
+
+def test_a_run_is_the_same_only_if_every_deciding_file_is(spoken_corpus, tmp_path):
+    how, asked = LoadingSettings(device="cpu", threads=1), ReportSettings(top_k=2)
+    report(tmp_path / "m", spoken_corpus.path, tmp_path / "r", asked, threads=1)
+
+    def same():
+        found = subject_of(tmp_path / "m", spoken_corpus, how, name=None, block_list=None)
+        return is_same_run(tmp_path / "r", found, spoken_corpus, asked)
+
+    assert same()
+    (tmp_path / "m" / "README.md").write_text("unrelated")
+    (tmp_path / "m" / "generation_config.json").write_text("{}")
+    assert same()
+    for name in ("tokenizer_config.json", "config.json"):
+        path = tmp_path / "m" / name
+        content = path.read_text()
+        path.write_text(content + " ")
+        assert not same()
+        path.write_text(content)
+        assert same()
 
 
 def test_a_base_model_judges_and_a_word_model_stands_beside(spoken_corpus, tmp_path):

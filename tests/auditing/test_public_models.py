@@ -241,10 +241,14 @@ def test_trainings_are_not_mixed_up(tmp_path):
     with pytest.raises(LeakscopeError, match="another training"):
         source(folds, tmp_path / "b", corpus)
     finished = source(folds, tmp_path / "a", corpus)(owners)
-    assert finished.record.trained_like_the_audited_model
-    reused = source(folds, tmp_path / "b", corpus)(owners)
+    assert finished.record.trained_like_the_audited_model and not finished.record.warnings
+    with pytest.raises(LeakscopeError, match=r"\(epochs 1 before, 2 now\); give another --public"):
+        source(folds, tmp_path / "b", corpus)  # finished ones are no more his than half-trained
+    asked_for = PublicSettings(str(shared / "crossfit-2"))
+    reused = source(asked_for, tmp_path / "b", corpus)(owners)
     assert reused.record.digests == finished.record.digests
     assert not reused.record.trained_like_the_audited_model
+    assert "(epochs 1 there, 2 here)" in reused.record.warnings[0]
 
 
 def test_a_finished_run_is_kept_only_for_the_same_public_model(tmp_path):
@@ -253,20 +257,27 @@ def test_a_finished_run_is_kept_only_for_the_same_public_model(tmp_path):
     train(corpus.path, tmp_path / "n", TrainSettings(**(vars(TINY) | {"seed": 5})))
     first = PublicSettings(str(tmp_path / "m"))
     record = source(first, tmp_path / "m", corpus)(np.array([0], np.int32)).record
-    assert same_public_model(first, record, tmp_path / "m")
-    assert not same_public_model(PublicSettings(str(tmp_path / "n")), record, tmp_path / "m")
-    assert not same_public_model(PublicSettings(), record, tmp_path / "m")
-    assert not same_public_model(first, None, tmp_path / "m") and same_public_model(
-        PublicSettings(), None, tmp_path
-    )
+
+    def same(public, record, model="m"):
+        how = LoadingSettings(device="cpu", threads=1)
+        return same_public_model(public, record, model=tmp_path / model, corpus=corpus, how=how)
+
+    assert same(first, record)
+    assert not same(PublicSettings(str(tmp_path / "n")), record)
+    assert not same(PublicSettings(), record)
+    assert not same(first, None) and same(PublicSettings(), None)
     two, three = (PublicSettings("crossfit", folds=k) for k in (2, 3))
     record = source(two, tmp_path / "m", corpus)(np.array([0], np.int32)).record
     source(three, tmp_path / "m", corpus)
-    assert same_public_model(two, record, tmp_path / "m")
-    assert not same_public_model(three, record, tmp_path / "m")
+    assert same(two, record) and not same(three, record)
+    # The very same folds are another model's: a run that used them for this one is not kept.
+    shared = PublicSettings("crossfit", folds=2, public_dir=tmp_path / "m" / "public")
+    assert same(shared, record) and not same(shared, record, "n")
     again = PublicSettings("retrain")
     record = source(again, tmp_path / "m", corpus)(np.array([0], np.int32)).record
-    assert same_public_model(again, record, tmp_path / "m")
+    assert same(again, record)
+    shared = PublicSettings("retrain", public_dir=tmp_path / "m" / "public")
+    assert same(shared, record) and not same(shared, record, "n")
 
 
 def test_a_report_says_which_public_model_it_used(tmp_path):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from leakscope.auditing.training_recipe import Recipe, settings_of, was_trained_like
+from leakscope.auditing.training_recipe import Recipe, differences_from, settings_of
 from leakscope.models.word.architecture import Architecture
 from leakscope.models.word.model_directory import load_config
 from leakscope.records.artifacts import digest_of
@@ -64,7 +64,7 @@ def test_a_config_keeps_every_value(name):
             assert (value, found[where]) == (1, 2)
         elif where != ("privacy",):  # null: no mitigation
             assert found[moved(where)] == value, where
-    new = {("mitigation", "kind")} | (
+    new = {("mitigation", "kind"), ("published",)} | (
         {("training", "mitigation", "kind")} if name == "dp" else set()
     )
     assert set(found) - {moved(where) for where in values(old)} == new
@@ -109,14 +109,14 @@ def test_models_of_the_first_version_were_trained_alike(name):
     old = load_config(BEFORE / name)
     assert "privacy" not in old.training
     if name != "dp":  # which is repeated with its rate and noise: other settings
-        assert was_trained_like(old, BEFORE / name)
-        assert not was_trained_like(load_config(BEFORE / "dp"), BEFORE / name)
+        assert differences_from(BEFORE / name, old) == []
+        assert differences_from(BEFORE / name, load_config(BEFORE / "dp"))
     settings = settings_of(BEFORE / name, old)
     recipe = Recipe(settings, None, None, old.vocabulary_digest, None)
     first = digested_training(settings.shareable())
     as_before = {"schema_version": 1, "training": json.loads(json.dumps(first))}
     config = ModelConfig.model_validate(raw(f"{name}/config.json") | as_before)
-    assert recipe.made(config)
+    assert recipe.differences(config) == []
     assert ("privacy" in first) == (name == "dp") and "mitigation" not in first
     assert recipe.key("users", "corpus")[1] == first, (
         "directories of public models keep their names"

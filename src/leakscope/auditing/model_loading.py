@@ -11,6 +11,7 @@ from leakscope.corpus.store import Corpus
 from leakscope.models.interface import LanguageModel
 from leakscope.models.subword.adapters import base_of
 from leakscope.models.subword.causal_model import CausalModel
+from leakscope.models.subword.files.deciding_files import ADAPTER, model_files
 from leakscope.models.subword.hub import find_model, origin_of
 from leakscope.models.subword.loading import is_pretrained, load_causal
 from leakscope.models.word.model_directory import load_model
@@ -19,7 +20,6 @@ from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.audited_model import CausalModelRecord, HubOrigin, NetworkShape
 
 CAUSAL_PACKAGES = ("transformers", "tokenizers")
-_FILES = ("*.safetensors", "*.gguf", "tokenizer.json", "config.json", "adapter_config.json")
 
 
 def with_base_found(how: LoadingSettings) -> LoadingSettings:
@@ -52,20 +52,21 @@ def check_base(path: Path, how: LoadingSettings) -> None:
 
 
 def _is_adapter(path: Path) -> bool:
-    return (path / "adapter_config.json").exists()
+    return (path / ADAPTER).exists()
 
 
 def pretrained_digest(path: Path, base: Path | None) -> str:
-    """Of everything that decides what a causal model says."""
-    homes = [path] if base is None else [path, base]
-    files = [
-        file for home in homes for file in ([home] if home.is_file() else sorted(_listed(home)))
-    ]
-    return digest_of([[file.name, digest_of_file(file)] for file in files])
+    """Of every file that decides what a causal model says. An adapter is nothing without its base,
+    the one given or the one that it names.
+    """
+    beneath = base_of(path, base) if _is_adapter(path) else None
+    files = model_files(path, beneath)
+    return digest_of({name: digest_of_file(file) for name, file in files.items()})
 
 
-def _listed(home: Path) -> set[Path]:
-    return {file for pattern in _FILES for file in home.glob(pattern)}
+def answers_digest(path: Path, how: LoadingSettings) -> str:
+    """Of every file that decides what a causal model says, and of what it computes in."""
+    return pretrained_digest(path, how.base) + how.dtype
 
 
 def pretrained_packages(path: Path) -> tuple[str, ...]:
@@ -98,7 +99,7 @@ def _shape(path: Path) -> NetworkShape:
     """The network's shape, from the files of a causal model."""
     if path.is_file():
         return NetworkShape(kind="gguf")
-    adapter = path / "adapter_config.json"
+    adapter = path / ADAPTER
     if adapter.exists():
         try:
             known = json.loads(adapter.read_bytes())

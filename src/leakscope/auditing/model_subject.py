@@ -7,10 +7,10 @@ from leakscope.auditing.chat_record import chat_record
 from leakscope.auditing.known_figures import ASK, figures_of_training
 from leakscope.auditing.loading_settings import LoadingSettings
 from leakscope.auditing.model_loading import (
+    answers_digest,
     check_base,
     load_for_corpus,
     pretrained_config,
-    pretrained_digest,
     pretrained_name,
     pretrained_packages,
 )
@@ -47,7 +47,7 @@ def subject_of(
 
 def _pretrained(path: Path, corpus: Corpus, how: LoadingSettings, name: str | None) -> Subject:
     chat = chat_record(path, how, corpus)
-    digest = pretrained_digest(path, how.base) + how.dtype
+    digest = answers_digest(path, how)
     return Subject(
         name=name or pretrained_name(path),
         digest=digest
@@ -67,6 +67,11 @@ def _word_level(
     config = load_config(path)
     # Configs of older versions have the value of an insecure seed.
     config = config.model_copy(update={"training": without_seed(config.training)})
+    if config.published:
+        raise LeakscopeError(
+            f"{path} is a published copy, which does not say what it was trained on; report on the "
+            f"model directory that it was exported from."
+        )
     if config.lexicon_digest != corpus.manifest.lexicon_digest:
         raise LeakscopeError(
             f"The model in {path} was trained on a corpus with another lexicon than "

@@ -37,6 +37,16 @@ def prove_unseen(path: Path, corpus: Corpus, left_out: str) -> None:
         )
 
 
+def untold_warnings(config: ModelConfig) -> list[str]:
+    """A warning if what a model, or one that it was started from, has seen is not told."""
+    if not config.published and all(each.corpus_digest for each in config.ancestry):
+        return []
+    return [
+        "The public model is a published copy, or was started from one, which does not say what it "
+        "was trained on: if it was these users' text, ratios are too low."
+    ]
+
+
 def seen_warnings(
     config: ModelConfig, digest: str, audited: Path | None, corpus: Corpus, owners: IntArray
 ) -> list[str]:
@@ -67,7 +77,8 @@ def seen_warnings(
         "The public model was trained on a corpus that was made from the same data: ratios are "
         "too low.": not on_this and bool({config.corpus_digest, *config.corpus_inputs} & made_from),
     }
-    return [reason for reason, holds in reasons.items() if holds][:1]
+    found = [reason for reason, holds in reasons.items() if holds][:1]
+    return found or untold_warnings(config)
 
 
 def of_our_model(settings: ReportSettings) -> ReportSettings:

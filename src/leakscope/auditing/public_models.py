@@ -9,22 +9,28 @@ import numpy as np
 
 from leakscope.auditing.loading_settings import LoadingSettings
 from leakscope.auditing.model_loading import (
+    answers_digest,
     hub_origin,
     load_for_corpus,
-    pretrained_digest,
     pretrained_name,
 )
-from leakscope.auditing.provenance import prove_unseen, seen_warnings, weights_digest
+from leakscope.auditing.provenance import (
+    prove_unseen,
+    seen_warnings,
+    untold_warnings,
+    weights_digest,
+)
 from leakscope.auditing.public_settings import CROSSFIT, RETRAIN, PublicSettings
 from leakscope.auditing.public_training import (
     Folds,
     beside,
+    differences_found,
     fold_of,
     folds_folder,
     train_folds,
     train_without_owners,
 )
-from leakscope.auditing.training_recipe import Recipe, recipe_of, was_trained_like
+from leakscope.auditing.training_recipe import Recipe, differences_from, recipe_of
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress
 from leakscope.leakage.scrutiny.public_surprise import PublicModel, PublicSource
@@ -91,39 +97,50 @@ def public_source(
     if public.kind == CROSSFIT:
         return partial(_crossfitted, path, model, corpus, how)
     if is_pretrained(path):
-        if not path.is_file() and not any(path.glob("*.safetensors")):
-            raise LeakscopeError(f"{path} has no weights in safetensors; save the model again.")
-        return partial(_pretrained, path, corpus, how)
+        return partial(_pretrained, path, answers_digest(path, how), corpus, how)
     load_config(path)
     weights_digest(path)  # found missing now, not after hours of scoring
     return partial(_given, path, model, corpus, how)
 
 
 def same_public_model(
-    public: PublicSettings, record: PublicModelRecord | None, model: Path
+    public: PublicSettings,
+    record: PublicModelRecord | None,
+    *,
+    model: Path,
+    corpus: Corpus,
+    how: LoadingSettings,
 ) -> bool:
-    """Whether a finished run's `record` of its public model is what `public` would give."""
+    """Whether a finished run's `record` of its public model is what `public` would give a report
+    on `model` now.
+    """
     if public.public is None or record is None:
         return public.public is None and record is None
     if record.kind != public.kind:
         return False
-    folder = public.public_dir or beside(model)
-    if public.public == RETRAIN:
-        if not record.digests:
-            return True
-        paths = [folder / record.name]
-    elif public.public == CROSSFIT:
-        paths = sorted(folds_folder(folder, public.folds).glob("fold-*"))
-    elif public.kind == CROSSFIT:
-        paths = sorted(Path(public.public).glob("fold-*"))
-    elif is_pretrained(Path(public.public)):
-        return record.digests == (pretrained_digest(Path(public.public), None),)
-    else:
-        paths = [Path(public.public)]
+    if public.kind == "given" and is_pretrained(Path(public.public)):
+        return record.digests == (answers_digest(Path(public.public), how),)
+    paths = _kept(public, record.name, model) if record.digests else []
     found = [path / "model.safetensors" for path in paths]
-    return all(path.exists() for path in found) and record.digests == tuple(
+    if not all(path.exists() for path in found) or record.digests != tuple(
         digest_of_file(path) for path in found
-    )
+    ):
+        return False
+    if public.public in (RETRAIN, CROSSFIT):
+        recipe = recipe_of(model, corpus, public.warm_start)
+        return not any(differences_found(path, corpus, recipe) for path in paths)
+    return True
+
+
+def _kept(public: PublicSettings, name: str, model: Path) -> list[Path]:
+    """Where the public models of a finished run are, by the name that the run has of them."""
+    folder, path = public.public_dir or beside(model), Path(str(public.public))
+    if public.public == RETRAIN:
+        return [folder / name]
+    if public.kind == CROSSFIT:
+        home = folds_folder(folder, public.folds) if public.public == CROSSFIT else path
+        return sorted(home.glob("fold-*"))
+    return [path]
 
 
 def _retrained(
@@ -140,7 +157,12 @@ def _retrained(
     target = train_without_owners(corpus, folder, recipe, owners, how.threads, progress)
     prove_unseen(target, corpus, users_digest(owners))
     digest = digest_of_file(target / "model.safetensors")
-    record = RetrainedModelRecord(name=target.name, digests=(digest,), users_left_out=len(owners))
+    record = RetrainedModelRecord(
+        name=target.name,
+        digests=(digest,),
+        warnings=tuple(untold_warnings(load_config(target))),
+        users_left_out=len(owners),
+    )
     return PublicModel(record, partial(load_for_corpus, target, corpus.path, how))
 
 
@@ -156,20 +178,31 @@ def _crossfitted(
     for fold, folder in enumerate(folders):
         left_out = users_digest(everybody[fold_of(everybody, known.folds) == fold])
         prove_unseen(folder, corpus, left_out)
-    alike = (
-        audited is not None
-        and not is_pretrained(audited)
-        and (audited / "config.json").exists()
-        and all(was_trained_like(load_config(folder), audited) for folder in folders)
-    )
+    otherwise = _otherwise(folders, audited)
     record = CrossFittedModelRecord(
         name=path.name,
         digests=tuple(digest_of_file(folder / "model.safetensors") for folder in folders),
         folds=known.folds,
         owners_judged=len(owners),
-        trained_like_the_audited_model=alike,
+        warnings=(*otherwise, *untold_warnings(load_config(folders[0]))),
+        trained_like_the_audited_model=not otherwise,
     )
     return PublicModel(record, partial(_load_folds, folders, corpus.path, how))
+
+
+def _otherwise(folders: list[Path], audited: Path | None) -> tuple[str, ...]:
+    """A warning if cross-fitted models were not trained like the audited one."""
+    if audited is None or is_pretrained(audited):
+        changes = ["it is not a word-level model"]
+    else:
+        every = [differences_from(audited, load_config(folder)) for folder in folders]
+        changes = list(dict.fromkeys(change for found in every for change in found))
+    if not changes:
+        return ()
+    return (
+        f"The cross-fitted models were not trained like the audited model ({', '.join(changes)}): "
+        "the ratios and the leakage epsilon measure that difference, too.",
+    )
 
 
 def _load_folds(folders: list[Path], corpus: Path, how: LoadingSettings) -> LanguageModel:
@@ -192,11 +225,13 @@ def _given(
     return PublicModel(record, partial(load_for_corpus, path, corpus.path, how))
 
 
-def _pretrained(path: Path, corpus: Corpus, how: LoadingSettings, owners: IntArray) -> PublicModel:
+def _pretrained(
+    path: Path, digest: str, corpus: Corpus, how: LoadingSettings, owners: IntArray
+) -> PublicModel:
     """A causal model from elsewhere: whom it has seen, nobody can tell from its files."""
     record = GivenModelRecord(
         name=pretrained_name(path),
-        digests=(pretrained_digest(path, None),),
+        digests=(digest,),
         owners_judged=len(owners),
         hub=hub_origin(path),
     )

@@ -1,5 +1,6 @@
 """Train public models: like the audited one, without the users that they are to judge."""
 
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,11 @@ from leakscope.engine.progress import Progress
 from leakscope.models.word.model_directory import load_config
 from leakscope.records.artifacts import digest_of, private_directory, write_json
 from leakscope.records.documents import IntArray
-from leakscope.records.errors import LeakscopeError
+from leakscope.records.errors import LeakscopeError, OtherTrainingError
 from leakscope.records.models.model_config import users_digest
 from leakscope.training.loop import train
+
+NAME = "leakscope"
 
 
 class Folds(BaseModel):
@@ -49,18 +52,16 @@ def train_without(
     threads: int,
     progress: Progress,
 ) -> None:
-    """Train a model without these users, unless it is there already."""
+    """Train a model without these users, unless it is there already. One that was trained
+    otherwise, or begun so, is refused.
+    """
     if (target / "config.json").exists():
-        known = load_config(target)
-        if (
-            not recipe.made(known)
-            or known.corpus_digest != corpus.manifest.digest
-            or known.without_users is None
-            or known.without_users.digest != users_digest(users)
-        ):
-            raise LeakscopeError(
-                f"{target} holds a model of another training; give another --public-dir."
-            )
+        changes = differences_found(target, corpus, recipe)
+        without = load_config(target).without_users
+        if without is None or without.digest != users_digest(users):
+            changes.append("other users left out")
+        if changes:
+            raise _another(target, ", ".join(changes))
         return
     import torch
 
@@ -70,14 +71,43 @@ def train_without(
     def named(stage: str, done: int, total: int | None = None, note: str = "") -> None:
         progress(f"{target.name} {stage}", done, total, note)
 
-    train(
-        corpus,
-        target,
-        recipe.settings,
-        warm_start=recipe.warm_start,
-        without_users=users,
-        vocabulary_from=recipe.vocabulary_from,
-        progress=named,
+    try:
+        train(
+            corpus,
+            target,
+            recipe.settings,
+            warm_start=recipe.warm_start,
+            without_users=users,
+            vocabulary_from=recipe.vocabulary_from,
+            progress=named,
+        )
+    except OtherTrainingError as error:
+        raise _another(target, error.changes) from None
+
+
+def differences_found(path: Path, corpus: Corpus, recipe: Recipe) -> list[str]:
+    """What of the training of the model in `path` is not as a public model for this corpus would be
+    trained now, in words, whomever it left out.
+    """
+    config = load_config(path)
+    found = recipe.differences(config)
+    if config.corpus_digest != corpus.manifest.digest:
+        found.append("another corpus")
+    made_by, now = (_release(said) for said in (config.versions.get("leakscope"), version(NAME)))
+    if made_by != now:
+        found.append(f"{NAME} {made_by} before, {now} now")
+    return found
+
+
+def _release(said: str | None) -> str:
+    """A version without its last part: those that share the rest train alike."""
+    return "of an unknown version" if said is None else ".".join(said.split(".")[:2])
+
+
+def _another(target: Path, changes: str) -> LeakscopeError:
+    return LeakscopeError(
+        f"{target} holds a model of another training ({changes}); give another --public-dir, or "
+        f"remove {target.parent if target.name.startswith('fold-') else target}."
     )
 
 
@@ -100,21 +130,20 @@ def train_folds(
     corpus: Corpus, folder: Path, recipe: Recipe, folds: int, threads: int, progress: Progress
 ) -> Path:
     """Train one model a fold of the users, each without that fold; where they are kept in `folder`.
-    Finished ones are kept.
+    Finished ones are kept if they were trained in just this way.
     """
     target = folds_folder(folder, folds)
     if not 2 <= folds <= corpus.manifest.users:
         raise LeakscopeError(
             f"The number of folds must lie between 2 and the {corpus.manifest.users} users."
         )
-    if (target / "folds.json").exists():
-        return target
     everybody = np.arange(corpus.manifest.users, dtype=np.int32)
     for fold in range(folds):
         left_out = everybody[fold_of(everybody, folds) == fold]
         train_without(corpus, target / f"fold-{fold:03d}", recipe, left_out, threads, progress)
     known = Folds(corpus_digest=corpus.manifest.digest, folds=folds, users=corpus.manifest.users)
-    write_json(target / "folds.json", known)
+    if not (target / "folds.json").exists():
+        write_json(target / "folds.json", known)
     return target
 
 

@@ -103,7 +103,13 @@ class ReportJob:
         for index, snapshot in enumerate(snapshots):
             progress("snapshots", index, len(snapshots), snapshot.name)
             subject = job._subject(snapshot, None)
-            alike = partial(same_public_model, self.public, model=snapshot)
+            alike = partial(
+                same_public_model,
+                self.public,
+                model=snapshot,
+                corpus=self.corpus,
+                how=self._public_loading,
+            )
             target = out / snapshot.name
             if not is_same_run(target, subject, self.corpus, job.settings, alike):
                 with claimed_run(target) as run:
@@ -120,6 +126,11 @@ class ReportJob:
         )
         return replace(self, settings=settings, corpus=self.corpus.trained_on(settings.trained_on))
 
+    @property
+    def _public_loading(self) -> LoadingSettings:
+        """A public model reads plain text."""
+        return replace(self.loading, chat_template=None)
+
     def _subject(self, path: Path, name: str | None) -> Subject:
         found = subject_of(path, self.corpus, self.loading, name=name, block_list=self.block_list)
         return replace(found, options=self.options)
@@ -133,7 +144,7 @@ class ReportJob:
         stages: str = "",
     ) -> None:
         """`stages`: what the names of the stages begin with."""
-        how = replace(self.loading, chat_template=None)  # a public model reads plain text
+        how = self._public_loading
         source = public_source(self.public, model, self.corpus, how=how, progress=progress)
 
         def named(stage: str, done: int, total: int | None = None, note: str = "") -> None:

@@ -14,11 +14,15 @@ from leakscope.models.subword.loading import is_pretrained
 from leakscope.models.word.model_directory import load_config, words_of
 from leakscope.records.artifacts import digest_of_file
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.models.earlier_config import digested_training
+from leakscope.records.models.earlier_config import current_training, digested_training
 from leakscope.records.models.model_config import ModelConfig
+from leakscope.training.identity import training_changes
 from leakscope.training.mitigations.registry import registered
 from leakscope.training.train_settings import TrainSettings
 from leakscope.training.vocabulary import known_words
+
+_UNDECIDING = ("snapshot_steps", "checkpoint_steps")
+"""Settings that change what is kept on the way, and not the weights."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +46,18 @@ class Recipe:
         told = digested_training(self.settings.shareable())
         return [users, told, corpus, self.started_from or "", *words]
 
-    def made(self, config: ModelConfig) -> bool:
-        """Whether a model's config is that of this recipe, whomever it left out."""
-        return (
-            config.training == json.loads(json.dumps(self.settings.shareable()))
-            and config.initialized_from == self.started_from
-            and config.vocabulary_digest == self.vocabulary
-        )
+    def differences(
+        self, config: ModelConfig, when: tuple[str, str] = ("before", "now")
+    ) -> list[str]:
+        """What of a model's training is not as in this recipe, in words, whomever it left out;
+        `when` says which values are the model's and which the recipe's.
+        """
+        found = training_changes(_told(config.training), _told(self.settings.shareable()), when)
+        if config.initialized_from != self.started_from:
+            found.append("another --warm-start")
+        if config.vocabulary_digest != self.vocabulary:
+            found.append("another vocabulary")
+        return found
 
 
 def recipe_of(model: Path, corpus: Corpus, warm_start: Path | None) -> Recipe:
@@ -86,15 +95,17 @@ def recipe_of(model: Path, corpus: Corpus, warm_start: Path | None) -> Recipe:
     )
 
 
-def was_trained_like(model: ModelConfig, audited: Path) -> bool:
-    """Whether a public model was trained like the audited one, whomever it left out."""
+def differences_from(audited: Path, model: ModelConfig) -> list[str]:
+    """What of a public model's training is not as the audited model's was, in words, whomever it
+    left out.
+    """
     config = load_config(audited)
     try:
         settings = settings_of(audited, config)
     except LeakscopeError:
-        return False
+        return ["the audited model does not say how it was trained"]
     recipe = Recipe(settings, None, config.initialized_from, config.vocabulary_digest, None)
-    return recipe.made(model)
+    return recipe.differences(model, ("there", "here"))
 
 
 def settings_of(model: Path, config: ModelConfig) -> TrainSettings:
@@ -112,6 +123,26 @@ def settings_of(model: Path, config: ModelConfig) -> TrainSettings:
     raise LeakscopeError(
         f"The config of {model} does not say how it was trained; give a --public MODEL."
     )
+
+
+def _told(training: dict[str, Any]) -> dict[str, Any]:
+    """The settings of a training that decide its weights, also those that its version had not yet;
+    of settings that cannot be read, all.
+    """
+    told = current_training(json.loads(json.dumps(training)))
+    mitigation = told.get("mitigation")
+    seeded = False
+    if isinstance(mitigation, dict):
+        seeded = mitigation.get("insecure_seed") is not None
+        told = told | {"mitigation": _without_seed(mitigation)}
+    try:
+        settings = TrainSettings.from_record(told)
+    except (ValidationError, LeakscopeError):
+        return told
+    found: dict[str, Any] = json.loads(json.dumps(settings.record()))
+    if seeded:
+        found["mitigation"]["insecure_seed"] = "given"
+    return {name: value for name, value in found.items() if name not in _UNDECIDING}
 
 
 def _without_seed(mitigation: dict[str, Any]) -> dict[str, Any]:

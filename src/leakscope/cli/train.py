@@ -16,6 +16,8 @@ def train(asked: Asked) -> None:
     A training that was killed goes on when the same command is given again, to the very same
     weights.
 
+    The directory is not for publishing: see leakscope export.
+
     Example: leakscope train corpus --arch gru --epochs 10 --out model
 
     Example: leakscope train corpus --mitigation dp --target-epsilon 5 --out private
@@ -38,8 +40,10 @@ def train(asked: Asked) -> None:
 def _print_privacy(model: Path) -> None:
     from leakscope.models.word.model_directory import load_config
     from leakscope.reporting.facts.values import bound
+    from leakscope.training.published_copy import unpublishable
 
-    found = load_config(model).privacy
+    config = load_config(model)
+    found = config.privacy
     if found is None:
         return
     epsilon = f"epsilon {bound(found.epsilon)}" if found.epsilon is not None else found.reason
@@ -53,6 +57,13 @@ def _print_privacy(model: Path) -> None:
     for caveat in found.caveats:
         if caveat not in doubts:
             tell(f"note: {caveat}")
+    why = unpublishable(config)
+    tell(
+        f"note: Do not publish {model} itself; leakscope export {model} --public --out DIR makes a "
+        "copy that may be published."
+        if why is None
+        else f"note: Do not publish {model}, nor a copy of it: {why}"
+    )
 
 
 command = Command(

@@ -50,6 +50,15 @@ class HardenSettings:
 
 
 @dataclass(frozen=True)
+class ExportSettings:
+    """What a copy of a model is for."""
+
+    public: bool = False
+    """Leave out all that the guarantee of the training does not cover, as far as it can be left
+    out. The model must be private, and no word may be in its vocabulary because of one user."""
+
+
+@dataclass(frozen=True)
 class SuggestSettings:
     """How long the action list is."""
 

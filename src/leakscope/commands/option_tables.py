@@ -46,6 +46,7 @@ _PARTS: dict[str, tuple[Part, ...]] = {
     "corpus info": (),
     "corpus synth": (Part("leakscope.corpus.synthetic.synth_settings:SynthSettings", "Options"),),
     "train": _TRAIN,
+    "export": (Part(f"{_SMALL}:ExportSettings", "Options"),),
     "report": _REPORT,
     "compare": (Part(f"{_SMALL}:CompareSettings", "Options"),),
     "harden": (Part(f"{_SMALL}:HardenSettings", "Options"),),

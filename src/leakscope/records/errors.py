@@ -1,4 +1,4 @@
-"""The one exception that a user is meant to see."""
+"""The exceptions that a user is meant to see."""
 
 
 class LeakscopeError(Exception):
@@ -6,3 +6,12 @@ class LeakscopeError(Exception):
 
     It never quotes training text: messages end up in logs.
     """
+
+
+class OtherTrainingError(LeakscopeError):
+    """A directory holds another training than the one that is to go on there."""
+
+    def __init__(self, message: str, changes: str) -> None:
+        super().__init__(message)
+        self.changes = changes
+        """What differs, in words."""

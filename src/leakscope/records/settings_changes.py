@@ -6,13 +6,15 @@ _OPTIONS = {"rate": "sampling rate", "method": "clipping", "insecure": "insecure
 """Settings that the command line calls otherwise."""
 
 
-def changes_between(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
+def changes_between(
+    before: dict[str, Any], now: dict[str, Any], when: tuple[str, str] = ("before", "now")
+) -> list[str]:
     """Settings that differ, each with both values, by their names for people. Nested settings are
-    compared one by one.
+    compared one by one. `when` says which value is whose.
     """
     before, now = _flat(before), _flat(now)
     return [
-        f"{_named(name)} {_plain(before.get(name))} before, {_plain(now.get(name))} now"
+        f"{_named(name)} {_plain(before.get(name))} {when[0]}, {_plain(now.get(name))} {when[1]}"
         for name in {**before, **now}
         if before.get(name) != now.get(name)
     ]

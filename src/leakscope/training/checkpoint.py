@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict
 
 from leakscope.models.word.model_directory import load_weights, save_weights
 from leakscope.records.artifacts import private_directory, read_json, write_json
-from leakscope.records.errors import LeakscopeError
+from leakscope.records.errors import OtherTrainingError
 from leakscope.records.output_claim import remove
 from leakscope.training.identity import Identity
 from leakscope.training.mitigations.mitigation import Mitigation, TrainedNetwork
@@ -93,14 +93,12 @@ def find_checkpoint(out: Path, identity: Identity) -> Checkpoint | None:
     state = read_json(out / "checkpoint.json", Checkpoint, "a training")
     if state.settings_digest != identity.digest:
         known = state.made_with
-        what = (
-            "settings or another corpus"
-            if known is None
-            else f"settings ({identity.changes(known)})"
-        )
-        raise LeakscopeError(
+        changes = "" if known is None else identity.changes(known)
+        what = f"settings ({changes})" if changes else "settings or another corpus"
+        raise OtherTrainingError(
             f"{out} holds an unfinished training with other {what}; repeat its settings to resume "
-            f"it, or choose another --out."
+            f"it, or choose another --out.",
+            changes or "other settings or another corpus",
         )
     return state
 

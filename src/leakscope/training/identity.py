@@ -17,6 +17,23 @@ _INPUTS = {
 }
 
 
+def training_changes(
+    before: dict[str, Any], now: dict[str, Any], when: tuple[str, str] = ("before", "now")
+) -> list[str]:
+    """Settings of two trainings that differ, in words; `when` says which value is whose."""
+    old, new = (current_training(each) for each in (before, now))
+    kinds = [each.get("mitigation", {}).get("kind", "none") for each in (old, new)]
+    found = []
+    if kinds[0] != kinds[1]:
+        found = [
+            f"{title_of(kind)} {said}"
+            for kind, said in zip(kinds, when, strict=True)
+            if kind != "none"
+        ]
+        old, new = ({**each, "mitigation": None} for each in (old, new))
+    return found + changes_between(old, new, when)
+
+
 @dataclass(frozen=True)
 class Identity:
     """All that a training must be resumed with."""
@@ -31,15 +48,6 @@ class Identity:
         now = json.loads(json.dumps(self.shareable))
         keys = [key for key in {**before, **now} if key != "settings"]
         found = [_INPUTS[key] for key in keys if before.get(key) != now.get(key)]
-        old, new = (current_training(each["settings"]) for each in (before, now))
-        kinds = [each.get("mitigation", {}).get("kind", "none") for each in (old, new)]
-        if kinds[0] != kinds[1]:
-            found += [
-                f"{title_of(kind)} {when}"
-                for kind, when in zip(kinds, ("before", "now"), strict=True)
-                if kind != "none"
-            ]
-            old, new = ({**each, "mitigation": None} for each in (old, new))
-        found += changes_between(old, new)
+        found += training_changes(before["settings"], now["settings"])
         # What is not told is the value of an insecure seed.
         return ", ".join(dict.fromkeys(found)) or "insecure seed"

@@ -16,8 +16,12 @@ def comes_from(model: Path, corpus: Corpus) -> bool:
 
 
 def made_of(origin: TextOrigin, corpus: Corpus) -> bool:
-    """Whether an origin is this corpus or what it was made of."""
-    return _is_of({origin.corpus_digest, *origin.corpus_inputs}, origin.lexicon_digest, corpus)
+    """Whether an origin is this corpus or what it was made of, or may be: published copies do not
+    tell.
+    """
+    return not origin.corpus_digest or _is_of(
+        {origin.corpus_digest, *origin.corpus_inputs}, origin.lexicon_digest, corpus
+    )
 
 
 def _is_of(digests: set[str], lexicon: str, corpus: Corpus) -> bool:

@@ -39,7 +39,8 @@ class TrainSettings:
     checkpoint_steps: int = 500
     """Write a checkpoint to resume from every so many steps, and at every snapshot."""
     vocabulary_users: int = 1
-    """Leave out of the vocabulary all words that fewer users than this have used."""
+    """Leave out of the vocabulary all words that fewer users than this have used. Without it, or
+    --vocabulary-from, a private model cannot be published."""
     mitigation: MitigationSettings = PLAIN
     """What is done against leakage. With differential privacy, the batch size and the clip of the
     training itself have no say."""

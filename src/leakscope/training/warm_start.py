@@ -8,6 +8,9 @@ from leakscope.models.word.model_directory import load_model
 from leakscope.models.word.networks import Network
 from leakscope.records.errors import LeakscopeError
 
+WORD_ROWS = ("embedding.weight", "output.weight", "output.bias")
+"""Weights with a row for each word."""
+
 
 def copy_known(source: Path, network: Network, vocabulary: list[str]) -> None:
     """Start from another model's weights. Its rows of shared words are copied; words that it
@@ -27,7 +30,7 @@ def copy_known(source: Path, network: Network, vocabulary: list[str]) -> None:
         for (name, weight), given in zip(
             network.named_parameters(), other.network.parameters(), strict=True
         ):
-            if name in ("embedding.weight", "output.weight", "output.bias"):
+            if name in WORD_ROWS:
                 weight[mine] = given[theirs]
             else:
                 weight.copy_(given)

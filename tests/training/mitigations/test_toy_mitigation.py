@@ -14,7 +14,7 @@ import torch
 from safetensors.torch import load_file
 
 import toy_mitigation
-from leakscope.auditing.training_recipe import settings_of, was_trained_like
+from leakscope.auditing.training_recipe import differences_from, settings_of
 from leakscope.commands.compare import compare
 from leakscope.commands.report import report
 from leakscope.models.word.model_directory import load_config
@@ -129,8 +129,8 @@ def test_its_record_is_in_the_config_and_in_comparisons(corpus, tmp_path, monkey
     typed = ToyRecord.model_validate(config.mitigation.model_dump())
     assert typed.weight == 0.5 and typed.seen == 3 * corpus.manifest.train.documents
     assert "loss" not in typed.summary() and typed.summary().startswith("toy, weight 0.5, probe")
-    assert was_trained_like(config, tmp_path / "toy")
-    assert not was_trained_like(config, tmp_path / "plain")
+    assert differences_from(tmp_path / "toy", config) == []
+    assert differences_from(tmp_path / "plain", config)
     assert settings_of(tmp_path / "toy", config) == SETTINGS
     for name in ("toy", "plain"):
         report(tmp_path / name, corpus.path, tmp_path / f"run-{name}", threads=1)

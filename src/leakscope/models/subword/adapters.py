@@ -8,12 +8,11 @@ from typing import Any
 
 from safetensors import safe_open
 
-from leakscope.models.subword.named_code import refuse_named_code
+from leakscope.models.subword.files.deciding_files import ADAPTER, ADAPTER_WEIGHTS, adapter_files
+from leakscope.models.subword.files.named_code import refuse_named_code
 from leakscope.models.subword.soundness import check_finite
 from leakscope.records.artifacts import damaged
 from leakscope.records.errors import LeakscopeError
-
-ADAPTER, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 
 
 def base_of(path: Path, given: Path | None) -> Path:
@@ -38,15 +37,14 @@ def adapted(path: Path, network: Any) -> Any:
     """
     from peft import PeftModel  # noqa: PLC0415
 
-    if not (path / WEIGHTS).is_file():  # PEFT would go on to look for a pickle
-        raise LeakscopeError(f"The adapter {path} has no {WEIGHTS}; save it again.")
+    adapter_files(path)  # refuses pickles and what is elsewhere
     refuse_named_code(path / ADAPTER)
     before = set(network.state_dict())
     try:
-        with safe_open(path / WEIGHTS, framework="pt") as file:
+        with safe_open(path / ADAPTER_WEIGHTS, framework="pt") as file:
             saved = set(file.keys())
     except Exception:  # safetensors has errors of its own and passes on the system's
-        raise damaged(path / WEIGHTS) from None
+        raise damaged(path / ADAPTER_WEIGHTS) from None
     try:
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")

@@ -14,14 +14,20 @@ from typing import Any
 import torch
 
 from leakscope.models.device import choose_device
-from leakscope.models.subword.adapters import ADAPTER, adapted, base_of
+from leakscope.models.subword.adapters import adapted, base_of
 from leakscope.models.subword.causal_model import CausalModel, causal_model
-from leakscope.models.subword.named_code import refuse_foreign_weights, refuse_named_code
+from leakscope.models.subword.files.deciding_files import (
+    ADAPTER,
+    CONFIG,
+    network_files,
+    tokenizer_files,
+    tokenizer_home,
+)
+from leakscope.models.subword.files.named_code import refuse_named_code
 from leakscope.models.subword.soundness import check_finite
 from leakscope.models.subword.window_reader import Padding
 from leakscope.records.errors import LeakscopeError
 
-CONFIG = "config.json"
 SAFELY: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 MOST_LAYERS = 10_000
 _DEPTHS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_decoder_layers")
@@ -63,7 +69,7 @@ def load_causal(
         if (path / ADAPTER).is_file():
             beneath = base_of(path, base)
             network = adapted(path, _network(beneath, torch.float32)).to(wanted)
-            tokenizer = _tokenizer(path if (path / "tokenizer.json").is_file() else beneath)
+            tokenizer = _tokenizer(tokenizer_home(path, beneath))
         else:
             if base is not None:
                 raise LeakscopeError(f"{path} is not an adapter, so it takes no base model.")
@@ -105,17 +111,13 @@ def _network(path: Path, dtype: torch.dtype) -> Any:
     source, options = _source(path)
     _refuse_absurd_depth(path / CONFIG)
     refuse_named_code(path / CONFIG)
-    refuse_foreign_weights(path)
+    network_files(path)  # refuses what transformers would take from elsewhere, or as a pickle
     with _readable(path):
         config = AutoConfig.from_pretrained(source, **options)
     if config.is_encoder_decoder or type(config) not in AutoModelForCausalLM._model_mapping:
         raise LeakscopeError(
             f"{path} holds a model of type {config.model_type}, which is not a causal language "
             "model; give one that predicts the next token."
-        )
-    if path.is_dir() and not list(path.glob("*.safetensors")):
-        raise LeakscopeError(
-            f"{path} has no weights in safetensors; save the model again with save_pretrained."
         )
     with _readable(path):
         network, told = AutoModelForCausalLM.from_pretrained(
@@ -151,7 +153,7 @@ def load_tokenizer(path: Path, base: Path | None = None) -> Any:
     _check_packages(path)
     with _quiet():
         if (path / ADAPTER).is_file():
-            path = path if (path / "tokenizer.json").is_file() else base_of(path, base)
+            path = tokenizer_home(path, base_of(path, base))
         return _tokenizer(path)
 
 
@@ -159,6 +161,7 @@ def _tokenizer(path: Path) -> Any:
     from transformers import AutoTokenizer  # noqa: PLC0415
 
     source, options = (str(path), SAFELY) if path.is_dir() else _source(path)
+    tokenizer_files(path)  # refuses those from elsewhere
     try:
         with _readable(path):
             found = AutoTokenizer.from_pretrained(source, **options)

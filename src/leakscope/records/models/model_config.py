@@ -105,6 +105,8 @@ class ModelConfig(BaseModel):
     mitigation: AnyMitigation = PlainRecord()
     """What the training did against leakage, and what that came to."""
     versions: dict[str, str]
+    published: bool = False
+    """Whether this is a copy for others, which has no digests of the text: they are empty."""
 
     @model_validator(mode="before")
     @classmethod

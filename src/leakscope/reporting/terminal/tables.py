@@ -27,7 +27,8 @@ def run_table(manifest: RunManifest, metrics: Metrics) -> RenderableType:
     table.title = Text(f"Training data leakage of {values.printable(manifest.name)}")
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
-    for warning in metrics.warnings:
+    of_public = () if manifest.public is None else manifest.public.warnings
+    for warning in (*metrics.warnings, *of_public):
         table.add_row(Text("Warning"), Text(values.printable(warning), style="bold yellow"))
     for notice in metrics.notices:
         table.add_row(Text("Notice"), Text(values.printable(notice), style="bold yellow"))
@@ -47,8 +48,6 @@ def run_table(manifest: RunManifest, metrics: Metrics) -> RenderableType:
     if manifest.public is not None:
         name = f"{manifest.public.name} ({manifest.public.kind})"
         table.add_row(Text("Public model"), Text(values.printable(name)))
-        for warning in manifest.public.warnings:
-            table.add_row(Text("Warning"), Text(values.printable(warning), style="bold yellow"))
     table.add_section()
     _privacy(table, guarantee.guarantee_of(manifest))
     table.add_section()

@@ -44,6 +44,12 @@ VOCABULARY_OF_MANY = (
     "enough of them."
 )
 
+PUBLISHED_VOCABULARY = (
+    "The vocabulary was made from the private text and is not covered; words of fewer than {users} "
+    "users are not in it, so a single user shows only where a word has just enough of them. Its "
+    "order is not told, but who finds the seed of the first weights may recover it."
+)
+
 
 def caveats_of(
     unit: Unit,

@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from leakscope.records.errors import LeakscopeError
+from leakscope.records.errors import LeakscopeError, OtherTrainingError
 from leakscope.records.settings_changes import changes_between
 from leakscope.training.dp.accounting.phases import Phase, merged
 from leakscope.training.dp.dp_settings import LEDGER
@@ -153,10 +153,11 @@ def _opened(
     if sum(steps for _, steps in past.periods) < done:
         raise _edited(path)
     if past.periods and past.periods[-1][0] != terms and not change:
-        raise LeakscopeError(
-            f"{path.parent} was trained with other privacy settings "
-            f"({_differences(past, terms, calibrated=calibrated)}); repeat them, or train into "
-            f"another --out."
+        changes = _differences(past, terms, calibrated=calibrated)
+        raise OtherTrainingError(
+            f"{path.parent} was trained with other privacy settings ({changes}); repeat them, or "
+            f"train into another --out.",
+            changes,
         )
     return Ledger(path, file, past, terms, done)
 

@@ -9,8 +9,8 @@ from jinja2.exceptions import SecurityError
 from peft import LoraConfig, get_peft_model
 from safetensors.torch import load_file
 
+from leakscope.models.subword.files.named_code import refuse_named_code
 from leakscope.models.subword.loading import load_causal
-from leakscope.models.subword.named_code import refuse_named_code
 from leakscope.records.errors import LeakscopeError
 from tiny_causal import network, tokenizer
 

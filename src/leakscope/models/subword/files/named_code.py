@@ -1,4 +1,4 @@
-"""Files of a model that name code: a module to import, a kernel to fetch from a hub, a pickle.
+"""Files of a model that name code: a module to import, a kernel to fetch from a hub.
 
 Code in the model's own directory is refused by transformers (`trust_remote_code` is off); these
 are taken from elsewhere, whether or not that is on.
@@ -30,23 +30,6 @@ def refuse_named_code(file: Path) -> None:
             due += value.values()
         elif isinstance(value, list):
             due += value
-
-
-def refuse_foreign_weights(folder: Path) -> None:
-    """Raise if an index of shards names anything but safetensors of its own directory: transformers
-    would open a pickle that is named there.
-    """
-    for index in folder.glob("*.index.json"):
-        try:
-            files = json.loads(index.read_bytes())["weight_map"].values()
-        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            continue
-        for name in set(map(str, files)):
-            if Path(name).name != name or not name.endswith(".safetensors"):
-                raise LeakscopeError(
-                    f"{index} names weights that are not safetensors in {folder}; save the model "
-                    "again with save_pretrained."
-                )
 
 
 def _names_code(name: str, said: Any) -> bool:
