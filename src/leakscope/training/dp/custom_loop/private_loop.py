@@ -20,10 +20,12 @@ from leakscope.training.dp.custom_loop.isolation_guard import (
     Guard,
     trained,
 )
-from leakscope.training.dp.custom_loop.losses import check_apart
+from leakscope.training.dp.custom_loop.ledger_directory import LedgerDirectory
+from leakscope.training.dp.custom_loop.losses import check_surroundings
 from leakscope.training.dp.custom_loop.user_texts import (
     UserTexts,
 )
+from leakscope.training.dp.custom_loop.users_apart import ApartCheck, CheckTimes, StepRows
 from leakscope.training.dp.ledger import Ledger
 from leakscope.training.dp.noise.noise_source import NoiseSource
 from leakscope.training.dp.noisy_gradient import release
@@ -59,6 +61,8 @@ class Mechanism:
     clipper: ModuleClipper
     noise: NoiseSource
     ledger: Ledger
+    directory: LedgerDirectory
+    """The ledger's."""
 
 
 class PrivateLoop:
@@ -78,8 +82,10 @@ class PrivateLoop:
         steps: int,
         done: int,
     ) -> None:
-        self._network, self._texts, self._loss_of = network, texts, loss_of
-        self._mechanism, self._done, self._apart = mechanism, done, False
+        self._network, self._texts = network, texts
+        self._mechanism, self._done = mechanism, done
+        self._apart = ApartCheck(network, mechanism.plan.clip, loss_of, texts)
+        self._checks = CheckTimes()
         self._schedule = mechanism.plan.schedule(mechanism.ledger.phases, done, steps)
         self._guard, self._closed = Guard(network, optimizer), False
 
@@ -122,6 +128,7 @@ class PrivateLoop:
             raise LeakscopeError("The private loop is closed; make another.")
         if self._done >= self.total:
             raise LeakscopeError("All steps of the private loop have been taken.")
+        check_surroundings(trained(self._network)[0].device)
         self._guard.check()
         self._network.eval()
         try:
@@ -154,6 +161,7 @@ class PrivateLoop:
             self._closed = True
             self._guard.close()
             self._mechanism.ledger.close()
+            self._mechanism.directory.close(finished=self._done >= self.total)
 
     def __enter__(self) -> Self:
         return self
@@ -174,9 +182,10 @@ class PrivateLoop:
             return
         users = np.repeat(np.arange(len(draw)), np.diff(draw.offsets))
         words = np.bincount(users, draw.sizes, len(draw))
-        with self._guard.clipping():
-            if len(draw) > 1 and not self._apart:
-                check_apart(self._network, self._loss_of, self._texts, draw)
-                self._apart = True
-            batch = self._texts.batch(draw)
-            self._mechanism.clipper.write(batch, users, len(draw), 1 / torch.from_numpy(words))
+        due = self._checks.due(len(draw))
+        with self._guard.clipping(thorough=due):
+            rows = StepRows(self._texts.batch(draw), users, 1 / torch.from_numpy(words))
+            if due:
+                self._apart.write(self._mechanism.clipper, draw, rows)
+            else:
+                self._mechanism.clipper.write(rows.batch, users, len(draw), rows.shares)
