@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -10,6 +11,7 @@ import torch
 from torch import nn
 
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.models.carried_privacy import write_carried
 from leakscope.records.models.dp_record import PrivacyRecord
 from leakscope.training.dp.accounting.accountant import spent
 from leakscope.training.dp.accounting.phases import Phase
@@ -22,6 +24,7 @@ from leakscope.training.dp.custom_loop.isolation_guard import (
 )
 from leakscope.training.dp.custom_loop.ledger_directory import LedgerDirectory
 from leakscope.training.dp.custom_loop.losses import check_surroundings
+from leakscope.training.dp.custom_loop.saved_weights import check_saved
 from leakscope.training.dp.custom_loop.user_texts import (
     UserTexts,
 )
@@ -154,6 +157,14 @@ class PrivateLoop:
             public_vocabulary=True,  # CUSTOM_LOOP says what there is to say of it
         )
         return plan.record(self._mechanism.ledger.phases, self._done, [*caveats, CUSTOM_LOOP])
+
+    def save_record(self, folder: Path | str) -> Path:
+        """Write what the weights guarantee now into the directory in which they have just been
+        saved, as by `save_pretrained`: `report` finds it there. It counts for these weights only.
+        """
+        self._guard.check_values()
+        check_saved(trained(self._network), Path(folder))
+        return write_carried(Path(folder), self.record())
 
     def close(self) -> None:
         """Give the optimizer back and close the ledger; what was spent can still be asked for."""
