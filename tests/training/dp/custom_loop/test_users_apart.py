@@ -133,7 +133,7 @@ def by_mean_gradient(network, rows):
 
 
 def dropping(network, rows):
-    return dropout(next_token_loss(network, rows), 0.1, training=True)
+    return dropout(next_token_loss(network, rows), 0.5, training=True)
 
 
 BAD = {
@@ -226,9 +226,15 @@ class Remembering(nn.Module):
 
 
 @pytest.mark.parametrize(
-    ("place", "said"), [("buffer", "buffers"), ("weight", "another loss"), ("attribute", "another")]
+    ("place", "said"),
+    [
+        ("buffer", "in its buffers"),
+        ("weight", "another loss|weights changed"),
+        ("attribute", "another loss|other users"),
+    ],
 )
 def test_a_network_that_remembers_is_refused(place, said, tmp_path):
+    torch.manual_seed(0)
     data = [[torch.randn(4)] for _ in range(USERS)]
     network = Remembering(place)
     private = make_private(

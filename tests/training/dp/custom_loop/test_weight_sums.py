@@ -25,13 +25,24 @@ def test_any_other_value_gives_other_sums(kind, size, at, seed):
     assert not same(before, sums_of([changed, torch.ones(3)]))
 
 
-@pytest.mark.parametrize("places", [(0, 1), (5, _PIECE + 5), (_PIECE - 1, 2 * _PIECE)])
+LENGTH = 4 * _PIECE + 7
+
+
+@pytest.mark.parametrize(
+    "places", [(0, 1), (0, 2), (5, 2 * _PIECE + 5), (2 * _PIECE - 1, 4 * _PIECE), (3, LENGTH - 1)]
+)
 def test_values_that_change_places_give_other_sums(places):
-    drawn = torch.arange(2 * _PIECE + 7, dtype=torch.float32)
+    drawn = torch.arange(LENGTH, dtype=torch.float32)
     turned = drawn.clone()
     turned[list(places)] = drawn[list(reversed(places))]
     assert not same(sums_of([drawn]), sums_of([turned]))
     assert same(sums_of([drawn]), sums_of([drawn.view(1, -1).T.contiguous().T]))
+
+
+@pytest.mark.parametrize("begin", [1, 2, 3])
+def test_values_in_the_midst_of_others_are_the_same(begin):
+    drawn = torch.randn(50)
+    assert same(sums_of([drawn[begin:]]), sums_of([drawn[begin:].clone()]))
 
 
 def test_no_values_have_no_sums():

@@ -42,5 +42,5 @@ def _digests(file: Path) -> list[bytes]:
 def _digest(tensor: Tensor) -> bytes:
     plain = tensor.detach().cpu().contiguous()
     found = hashlib.blake2b(f"{plain.dtype}{tuple(plain.shape)}".encode(), digest_size=16)
-    found.update(memoryview(plain.reshape(-1).view(torch.uint8).numpy()))
+    found.update(plain.reshape(-1).view(torch.uint8).numpy().data)
     return found.digest()
