@@ -18,6 +18,7 @@ from leakscope.models.word.model_directory import load_model
 from leakscope.records.artifacts import damaged, digest_of, digest_of_file
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.audited_model import CausalModelRecord, HubOrigin, NetworkShape
+from leakscope.records.models.carried_privacy import read_carried
 
 CAUSAL_PACKAGES = ("transformers", "tokenizers")
 
@@ -79,6 +80,7 @@ def pretrained_packages(path: Path) -> tuple[str, ...]:
 def pretrained_config(path: Path, how: LoadingSettings) -> CausalModelRecord:
     """What a run says of a causal model, from its files alone."""
     base = base_of(path, how.base) if _is_adapter(path) else None
+    known = read_carried(path)
     return CausalModelRecord(
         dtype=how.dtype,
         hub=hub_origin(path),
@@ -86,6 +88,8 @@ def pretrained_config(path: Path, how: LoadingSettings) -> CausalModelRecord:
         base_digest=None if base is None else pretrained_digest(base, None),
         base_hub=None if base is None else hub_origin(base),
         architecture=_shape(path),
+        mitigation=known.record,
+        mitigation_unknown=known.reason,
     )
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Discriminator, Tag
 
 from leakscope.records.models.mitigation_record import MitigationRecord
-from leakscope.records.models.model_config import ModelConfig
+from leakscope.records.models.model_config import AnyMitigation, ModelConfig
 from leakscope.records.sparse_record import SparseRecord
 
 
@@ -63,6 +63,10 @@ class CausalModelRecord(SparseRecord):
     """Where on the hub it comes from."""
     architecture: NetworkShape | None = None
     chat_template: ChatTemplate | None = None
+    mitigation: AnyMitigation | None = None
+    """What its training did against leakage, by a record beside its weights."""
+    mitigation_unknown: str | None = None
+    """Why such a record says nothing of this model."""
 
 
 class CallersNetworkRecord(BaseModel):
@@ -139,4 +143,9 @@ def training_of(model: AuditedModel) -> dict[str, Any]:
 
 def mitigation_of(model: AuditedModel) -> MitigationRecord | None:
     """What the model's training did against leakage; None where the model does not tell."""
-    return model.mitigation if isinstance(model, ModelConfig) else None
+    return model.mitigation if isinstance(model, ModelConfig | CausalModelRecord) else None
+
+
+def why_unknown(model: AuditedModel) -> str | None:
+    """Why the record that came with a model says nothing of it; None where there is none."""
+    return model.mitigation_unknown if isinstance(model, CausalModelRecord) else None

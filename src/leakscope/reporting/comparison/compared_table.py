@@ -49,7 +49,7 @@ def compare_rows(runs: Sequence[ComparedRun]) -> list[dict[str, Any]]:
             reasons["dp_epsilon"] = guarantee.reason
         mitigation = mitigation_of(run.manifest.model)
         if mitigation is None:
-            reasons["mitigation"] = UNKNOWN
+            reasons["mitigation"] = guarantee.reason or UNKNOWN
         plain = run.metrics.model_dump(mode="json")
         rows.append(
             {

@@ -7,7 +7,7 @@ label here says "epsilon" alone.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from leakscope.records.models.audited_model import mitigation_of
+from leakscope.records.models.audited_model import mitigation_of, why_unknown
 from leakscope.records.models.dp_record import PrivacyRecord
 from leakscope.records.runs.run_manifest import RunManifest
 from leakscope.records.runs.run_metrics import Metrics
@@ -53,8 +53,10 @@ class Guarantee:
 def guarantee_of(manifest: RunManifest) -> Guarantee:
     """The guarantee of a run's model, from its config in the manifest."""
     record = mitigation_of(manifest.model)
+    if record is None:
+        return Guarantee(None, why_unknown(manifest.model) or UNKNOWN)
     if not isinstance(record, PrivacyRecord):
-        return Guarantee(None, UNKNOWN if record is None else NONE)
+        return Guarantee(None, NONE)
     if record.epsilon is not None:
         return Guarantee(record, None)
     return Guarantee(record, (record.reason or values.UNEXPLAINED).rstrip("."))

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import tiny_causal
+from leakscope.records.models.carried_privacy import read_carried
 from leakscope.records.models.dp_record import PrivacyRecord
 from leakscope.training.dp.accounting.accountant import epsilon
 
@@ -19,10 +20,13 @@ def test_the_documented_fine_tuning_runs(tmp_path, monkeypatch, capsys):
     assert example.count('"distilgpt2"') == 2
     monkeypatch.chdir(tmp_path)
     exec(compile(example.replace('"distilgpt2"', '"base"'), str(PAGE), "exec"), {})
-    record = PrivacyRecord.model_validate_json(Path("privacy.json").read_text(encoding="utf-8"))
+    record = read_carried(Path("adapter-50")).record
+    assert isinstance(record, PrivacyRecord)
+    assert read_carried(Path("adapter-25")).record.steps == 25
     assert record.epsilon == epsilon(record.noise_multiplier, 0.2, 50, record.delta)
     assert 3.9 < record.epsilon <= 4
     assert (record.unit, record.units, record.steps, record.lost_steps) == ("user", 100, 50, 0)
     assert not record.insecure_seed
     assert Path("adapter-50", "adapter_model.safetensors").exists()
-    assert "50 of 50 epsilon" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "50 of 50 epsilon" in printed and record.summary() in printed

@@ -104,6 +104,21 @@ class ModuleClipper:
             norms[owners], losses[owners] = self._add(weights, batch, owners, index, share[owners])
         return Clipped(norms, losses, torch.from_numpy(np.bincount(users, minlength=count)))
 
+    @torch.no_grad()
+    def losses(
+        self, batch: Any, users: LongArray, count: int, *, backwards: bool = False
+    ) -> Tensor:
+        """[count] the users' summed losses, float64, by rows that stand together as they do when
+        they are clipped, in that order or from the last to the first.
+        """
+        found = torch.zeros(count, dtype=torch.float64)
+        for _, index in self._groups(users, count, batch):
+            rows = np.concatenate(index)[:: -1 if backwards else 1].copy()
+            for part in np.split(rows, range(self._limit(batch), len(rows), self._limit(batch))):
+                losses = self._loss_of(self._network, _rows(batch, part))
+                found.index_add_(0, torch.from_numpy(users[part]), losses.double().cpu())
+        return found
+
     def _groups(
         self, users: LongArray, count: int, batch: Any
     ) -> Iterator[tuple[LongArray, list[LongArray]]]:

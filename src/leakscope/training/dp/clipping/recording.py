@@ -40,9 +40,13 @@ class Recording:
 
     rows: int
     calls: list[Call] = field(default_factory=list)
+    noting: bool = True
+    """Whether calls are noted; not while errors are computed, when checkpointed layers are called
+    once more."""
 
     def parts(self, loss: Tensor, layout: Callable[[int], Layout]) -> list[WeightPart]:
         """The layers' parts in the gradient of `loss`; `layout(l)` is that of rows of l words."""
+        self.noting = False
         errors = torch.autograd.grad(loss, [call.edge for call in self.calls], allow_unused=True)
         uses = _Uses(layout)
         for call, error in zip(self.calls, errors, strict=True):
@@ -98,8 +102,12 @@ def recorded(network: nn.Module, rows: int) -> Iterator[Recording]:
     """While open, a forward pass over so many rows is noted."""
     recording = Recording(rows)
 
-    def note(layer: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
-        given = inputs[0]
+    def note(layer: nn.Module, inputs: Any, named: dict[str, Any], output: Tensor) -> Tensor:
+        if not recording.noting:
+            return output
+        given = _only((*inputs, *named.values()))
+        if not output.requires_grad:
+            raise UnknownLayerError("A layer is called without gradients.")
         if isinstance(layer, nn.Embedding) and len(given) == 1 < rows:
             # Positions, looked up once for all rows: each row is to have its own errors.
             given, output = (
@@ -115,12 +123,21 @@ def recorded(network: nn.Module, rows: int) -> Iterator[Recording]:
         )
         return output
 
-    handles = [layer.register_forward_hook(note) for layer in trained_layers(network)]
+    handles = [
+        layer.register_forward_hook(note, with_kwargs=True) for layer in trained_layers(network)
+    ]
     try:
         yield recording
     finally:
         for handle in handles:
             handle.remove()
+
+
+def _only(given: tuple[Any, ...]) -> Tensor:
+    """A layer's one input, whether it was given by place or by name."""
+    if len(given) != 1 or not isinstance(given[0], Tensor):
+        raise UnknownLayerError("A layer takes more than one tensor.")
+    return given[0]
 
 
 def trained_layers(network: nn.Module) -> list[nn.Module]:

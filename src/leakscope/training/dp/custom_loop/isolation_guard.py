@@ -11,6 +11,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.parallel import DataParallel, DistributedDataParallel
 
 from leakscope.records.errors import LeakscopeError
+from leakscope.training.dp.custom_loop.weight_sums import same, sums_of
 
 
 def check_network(network: nn.Module) -> None:
@@ -21,6 +22,16 @@ def check_network(network: nn.Module) -> None:
         raise LeakscopeError(
             "The network has batch normalization, in which users meet; put layer or group "
             "normalization in its place."
+        )
+    if any(_is_compiled(layer) for layer in network.modules()):
+        raise LeakscopeError(
+            "Give the network without torch.compile: compiled code hides its layers, into which "
+            "clipping looks; it can be compiled after the training."
+        )
+    if any(each.is_inference() for each in [*network.parameters(), *network.buffers()]):
+        raise LeakscopeError(
+            "The network was made in torch.inference_mode(), so it cannot be trained; make or load "
+            "it outside."
         )
     weights = trained(network)
     if not weights:
@@ -57,6 +68,11 @@ def check_optimizer(optimizer: torch.optim.Optimizer, network: nn.Module) -> Non
         )
 
 
+def _is_compiled(layer: nn.Module) -> bool:
+    """By name, since importing the compiler takes a while."""
+    return type(layer).__name__ == "OptimizedModule" or layer._compiled_call_impl is not None
+
+
 def trained(network: nn.Module) -> list[nn.Parameter]:
     """The weights that are trained."""
     return [weight for weight in network.parameters() if weight.requires_grad]
@@ -71,7 +87,7 @@ class Guard:
         self._weights, self._groups = trained(network), _ids(optimizer)
         self._stepping, self._stepped = False, 0
         optimizer.zero_grad(set_to_none=True)  # what was there before has no noise
-        self._versions = _versions(self._weights)
+        self._versions, self._sums = _versions(self._weights), sums_of(self._weights)
         self._hook = optimizer.register_step_pre_hook(self._before_step)
 
     def check(self) -> None:
@@ -90,19 +106,24 @@ class Guard:
                 "after freezing weights or adding some."
             )
         if _versions(self._weights) != self._versions:
-            raise LeakscopeError(
-                "The weights changed between private steps, so epsilon would not cover them; load "
-                "a checkpoint before make_private, and leave all training to the loop."
-            )
+            raise _changed()
+
+    def check_values(self) -> None:
+        """Refuse weights whose values changed since the last step, however that was done."""
+        if not same(self._sums, sums_of(self._weights)):
+            raise _changed()
 
     @contextmanager
-    def clipping(self) -> Iterator[None]:
+    def clipping(self, *, thorough: bool) -> Iterator[None]:
         """While users' texts go through the network: it must not remember them in its buffers,
-        where no noise is added.
+        where no noise is added, nor in its weights. `thorough` looks at all values of buffers.
         """
-        before = _buffers(self._network)
+        before, values = _buffers(self._network), self._buffer_sums() if thorough else []
         yield
-        if _buffers(self._network) != before:
+        self.check_values()
+        if _buffers(self._network) != before or (
+            thorough and not same(values, self._buffer_sums())
+        ):
             raise LeakscopeError(
                 "The network keeps figures of the text in its buffers, without noise; freeze or "
                 "remove the layers that do."
@@ -120,7 +141,7 @@ class Guard:
                 "The optimizer did not take exactly one step; give the optimizer itself, without a "
                 "wrapper."
             )
-        self._versions = _versions(self._weights)
+        self._versions, self._sums = _versions(self._weights), sums_of(self._weights)
 
     def clear(self) -> None:
         """Leave no gradients to the caller."""
@@ -139,8 +160,18 @@ class Guard:
             )
         self._stepped += 1
 
+    def _buffer_sums(self) -> list[torch.Tensor]:
+        return sums_of(self._network.buffers())
+
     def _held(self) -> list[torch.Tensor]:
         return _held(self._optimizer)
+
+
+def _changed() -> LeakscopeError:
+    return LeakscopeError(
+        "The weights changed between private steps, so epsilon would not cover them; load a "
+        "checkpoint before make_private, and leave all training to the loop."
+    )
 
 
 def _held(optimizer: torch.optim.Optimizer) -> list[torch.Tensor]:
@@ -152,7 +183,7 @@ def _ids(optimizer: torch.optim.Optimizer) -> list[int]:
 
 
 def _versions(weights: list[nn.Parameter]) -> list[int]:
-    """Numbers that grow with each change."""
+    """Numbers that grow with each change that PyTorch counts."""
     return [weight._version for weight in weights]
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from leakscope.records.artifacts import private_directory
 from leakscope.records.errors import LeakscopeError
 from leakscope.training.dp.clipping.module_clipper import LossOf, ModuleClipper, next_token_loss
 from leakscope.training.dp.custom_loop.isolation_guard import (
@@ -16,7 +15,8 @@ from leakscope.training.dp.custom_loop.isolation_guard import (
     check_optimizer,
     trained,
 )
-from leakscope.training.dp.custom_loop.losses import by_row
+from leakscope.training.dp.custom_loop.ledger_directory import LedgerDirectory
+from leakscope.training.dp.custom_loop.losses import by_row, check_surroundings
 from leakscope.training.dp.custom_loop.private_loop import Mechanism, PrivateLoop
 from leakscope.training.dp.custom_loop.user_texts import (
     Collate,
@@ -43,6 +43,9 @@ class LoopOptions:
     and counts as one word. None: documents are lists of token ids."""
     seed: int = 0
     """Orders each user's own documents. It need not be secret."""
+    restart: bool = False
+    """Begin at step 0 in an `out` where steps were taken but no weights were kept: the steps count
+    as spent."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.seed < 2**63:
@@ -69,29 +72,44 @@ def make_private(
     ids, or examples that `options.collate` makes rows of. With unit "document", every document is
     a unit of its own. A user's loss is the mean over its words.
 
-    `out` gets the ledger of what was spent. To resume, load your checkpoint and give the number
-    of steps that it holds as `done`; steps after it are lost and stay spent. The model is put into
-    eval mode: no dropout.
+    `out` gets the ledger of what was spent, and belongs to the loop. To resume, load your
+    checkpoint and give the number of steps that it holds as `done`; steps after it are lost and
+    stay spent. The model is put into eval mode: no dropout.
     """
     if steps < 1 or not 0 <= done <= steps:
         raise LeakscopeError("Ask for at least 1 step, and no fewer than are done already.")
     check_network(model)
     check_optimizer(optimizer, model)
+    check_surroundings(trained(model)[0].device)
     check_data(data)
     texts, loss_of = _texts(model, data, settings, options.collate), by_row(options.loss_of)
     plan = plan_of(settings, len(texts.units), steps)
     source = user_source(settings.insecure_seed)
-    terms, calibrated = plan.terms(texts.digest), plan.target_epsilon is not None
-    mechanism = Mechanism(
-        plan,
-        PoissonSampler(
-            texts.units, plan.rate, plan.words_per_user, seed=options.seed, source=source
-        ),
-        ModuleClipper(model, plan.clip, loss_of, method=settings.method),
-        noise_source(settings.insecure_seed),
-        open_ledger(private_directory(Path(out)), terms, done, calibrated=calibrated),
+    sampler = PoissonSampler(
+        texts.units, plan.rate, plan.words_per_user, seed=options.seed, source=source
     )
-    return PrivateLoop(model, optimizer, texts, loss_of, mechanism, steps=steps, done=done)
+    clipper = ModuleClipper(model, plan.clip, loss_of, method=settings.method)
+    noise = noise_source(settings.insecure_seed)
+    directory = LedgerDirectory(Path(out), done=done, restart=options.restart)
+    try:
+        ledger = open_ledger(
+            directory.path,
+            plan.terms(texts.digest),
+            done,
+            calibrated=plan.target_epsilon is not None,
+        )
+    except BaseException:
+        directory.close(finished=False)
+        raise
+    mechanism = Mechanism(plan, sampler, clipper, noise, ledger, directory)
+    loop = PrivateLoop(model, optimizer, texts, loss_of, mechanism, steps=steps, done=done)
+    if not loop.total:
+        loop.close()
+        raise LeakscopeError(
+            f"The steps in the ledger of {out} have spent the target epsilon already, so no step "
+            f"is left; train into another out, and know that both epsilons add up."
+        )
+    return loop
 
 
 def _texts(

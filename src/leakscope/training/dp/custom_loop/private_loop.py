@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -10,6 +11,7 @@ import torch
 from torch import nn
 
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.models.carried_privacy import write_carried
 from leakscope.records.models.dp_record import PrivacyRecord
 from leakscope.training.dp.accounting.accountant import spent
 from leakscope.training.dp.accounting.phases import Phase
@@ -20,10 +22,13 @@ from leakscope.training.dp.custom_loop.isolation_guard import (
     Guard,
     trained,
 )
-from leakscope.training.dp.custom_loop.losses import check_apart
+from leakscope.training.dp.custom_loop.ledger_directory import LedgerDirectory
+from leakscope.training.dp.custom_loop.losses import check_surroundings
+from leakscope.training.dp.custom_loop.saved_weights import check_saved
 from leakscope.training.dp.custom_loop.user_texts import (
     UserTexts,
 )
+from leakscope.training.dp.custom_loop.users_apart import ApartCheck, CheckTimes, StepRows
 from leakscope.training.dp.ledger import Ledger
 from leakscope.training.dp.noise.noise_source import NoiseSource
 from leakscope.training.dp.noisy_gradient import release
@@ -59,6 +64,8 @@ class Mechanism:
     clipper: ModuleClipper
     noise: NoiseSource
     ledger: Ledger
+    directory: LedgerDirectory
+    """The ledger's."""
 
 
 class PrivateLoop:
@@ -78,8 +85,10 @@ class PrivateLoop:
         steps: int,
         done: int,
     ) -> None:
-        self._network, self._texts, self._loss_of = network, texts, loss_of
-        self._mechanism, self._done, self._apart = mechanism, done, False
+        self._network, self._texts = network, texts
+        self._mechanism, self._done = mechanism, done
+        self._apart = ApartCheck(network, mechanism.plan.clip, loss_of, texts)
+        self._checks = CheckTimes()
         self._schedule = mechanism.plan.schedule(mechanism.ledger.phases, done, steps)
         self._guard, self._closed = Guard(network, optimizer), False
 
@@ -122,6 +131,7 @@ class PrivateLoop:
             raise LeakscopeError("The private loop is closed; make another.")
         if self._done >= self.total:
             raise LeakscopeError("All steps of the private loop have been taken.")
+        check_surroundings(trained(self._network)[0].device)
         self._guard.check()
         self._network.eval()
         try:
@@ -148,12 +158,21 @@ class PrivateLoop:
         )
         return plan.record(self._mechanism.ledger.phases, self._done, [*caveats, CUSTOM_LOOP])
 
+    def save_record(self, folder: Path | str) -> Path:
+        """Write what the weights guarantee now into the directory in which they have just been
+        saved, as by `save_pretrained`: `report` finds it there. It counts for these weights only.
+        """
+        self._guard.check_values()
+        check_saved(trained(self._network), Path(folder))
+        return write_carried(Path(folder), self.record())
+
     def close(self) -> None:
         """Give the optimizer back and close the ledger; what was spent can still be asked for."""
         if not self._closed:
             self._closed = True
             self._guard.close()
             self._mechanism.ledger.close()
+            self._mechanism.directory.close(finished=self._done >= self.total)
 
     def __enter__(self) -> Self:
         return self
@@ -174,9 +193,10 @@ class PrivateLoop:
             return
         users = np.repeat(np.arange(len(draw)), np.diff(draw.offsets))
         words = np.bincount(users, draw.sizes, len(draw))
-        with self._guard.clipping():
-            if len(draw) > 1 and not self._apart:
-                check_apart(self._network, self._loss_of, self._texts, draw)
-                self._apart = True
-            batch = self._texts.batch(draw)
-            self._mechanism.clipper.write(batch, users, len(draw), 1 / torch.from_numpy(words))
+        due = self._checks.due(len(draw))
+        with self._guard.clipping(thorough=due):
+            rows = StepRows(self._texts.batch(draw), users, 1 / torch.from_numpy(words))
+            if due:
+                self._apart.write(self._mechanism.clipper, draw, rows)
+            else:
+                self._mechanism.clipper.write(rows.batch, users, len(draw), rows.shares)
