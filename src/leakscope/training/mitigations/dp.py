@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -44,6 +44,7 @@ class PrivateTraining(Mitigation):
         self._noise = noise_source(settings.insecure_seed)
         self._clipper = Clipper(bench.network, self.plan.clip, method=settings.method)
         self._ledger: Ledger | None = None
+        self._known: str | None = None
         self._schedule = Schedule(self._asked, {}, {})
 
     def open(self, out: Path, done: int) -> None:
@@ -52,7 +53,9 @@ class PrivateTraining(Mitigation):
             self.plan.terms(self._bench.text_digest),
             self.plan.target_epsilon is not None,
         )
-        self._ledger = open_ledger(out, terms, done, calibrated=calibrated)
+        self._ledger = open_ledger(
+            out, terms, done, calibrated=calibrated, known=self._known if done else None
+        )
         self._schedule = self.plan.schedule(self._ledger.phases, done, self._asked)
 
     def close(self) -> None:
@@ -113,6 +116,14 @@ class PrivateTraining(Mitigation):
         release(bench.network.parameters(), self.plan, self.ledger, self._noise, step)
         bench.optimizer.step()
         return Taken(0.0, 0)
+
+    def state(self) -> Mapping[str, Any]:
+        """Where the ledger stands, so that a resumed training notices if lines are missing."""
+        return {"ledger": self.ledger.head}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """See `Mitigation`; checkpoints of older versions do not say it."""
+        self._known = state.get("ledger")
 
     def history(self, steps: int) -> Mapping[str, float | None]:
         """The epsilon that has been spent."""
