@@ -33,7 +33,7 @@ class PrivateTraining(Mitigation):
         units = units_of(bench.documents, bench.max_words, settings.unit)
         self._per_epoch = math.ceil(1 / settings.rate_of(len(units)))
         self._asked = self._per_epoch * bench.epochs
-        self.plan = plan_of(settings, len(units), self._asked)
+        self.plan = plan_of(settings, len(units), self._asked, by_step=True)
         self._sampler = PoissonSampler(
             units,
             self.plan.rate,
@@ -42,7 +42,9 @@ class PrivateTraining(Mitigation):
             source=user_source(settings.insecure_seed),
         )
         self._noise = noise_source(settings.insecure_seed)
-        self._clipper = Clipper(bench.network, self.plan.clip, method=settings.method)
+        self._clipper = Clipper(
+            bench.network, self.plan.clip, method=settings.method, words=settings.words_at_a_time
+        )
         self._ledger: Ledger | None = None
         self._known: str | None = None
         self._schedule = Schedule(self._asked, {}, {})
@@ -106,11 +108,12 @@ class PrivateTraining(Mitigation):
         """See `Mitigation`. A step that draws nobody adds noise and counts like any other. It tells
         no loss and no number of words, since those are without noise.
         """
-        bench, draw = self._bench, self._sampler.draw(step)
+        bench, now = self._bench, self.plan.at(step)
+        draw = self._sampler.draw(step, now.rate)
         if len(draw):
             batch = bench.text.batch(draw.pieces, draw.sizes)
             users = np.repeat(np.arange(len(draw)), np.diff(draw.offsets))
-            self._clipper.write(batch, users, len(draw))
+            self._clipper.write(batch, users, len(draw), now.clip)
         else:
             clear(bench.network.parameters())
         release(bench.network.parameters(), self.plan, self.ledger, self._noise, step)
@@ -127,7 +130,8 @@ class PrivateTraining(Mitigation):
 
     def history(self, steps: int) -> Mapping[str, float | None]:
         """The epsilon that has been spent."""
-        return {"epsilon": self.record(steps).epsilon}
+        found = self.plan.epsilon(self.ledger.phases)
+        return {"epsilon": None if math.isinf(found) else found}
 
     def record(self, steps: int) -> PrivacyRecord:
         """What the weights after `steps` steps guarantee."""
