@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.mitigation_settings import MitigationSettings
+from leakscope.training.dp.accounting.relations import RELATIONS, Relation
 from leakscope.training.dp.clipping.methods import METHODS, Method
 from leakscope.training.dp.factor_schedule import factor_at, factors_of
-from leakscope.training.dp.protected_unit import RELATIONS, Relation, Unit
+from leakscope.training.dp.protected_unit import Unit
 
 if TYPE_CHECKING:
     from leakscope.records.models.dp_record import PrivacyRecord

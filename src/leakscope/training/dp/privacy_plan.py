@@ -18,9 +18,10 @@ from leakscope.training.dp.accounting.accountant import (
 from leakscope.training.dp.accounting.calibration import calibrate
 from leakscope.training.dp.accounting.gaussian_dp import UNDER_REPORTS, epsilon_of, mu_of
 from leakscope.training.dp.accounting.phases import Phase
+from leakscope.training.dp.accounting.relations import Relation
 from leakscope.training.dp.dp_settings import PrivacySettings
 from leakscope.training.dp.ledger_terms import Terms
-from leakscope.training.dp.protected_unit import Relation, Unit
+from leakscope.training.dp.protected_unit import Unit
 from leakscope.training.dp.schedule import Schedule, scheduled
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.dp_record import DELTA_OF_ALL
 from leakscope.training.dp.accounting.phases import Phase, merged
-from leakscope.training.dp.protected_unit import RELATIONS, Relation
+from leakscope.training.dp.accounting.relations import RELATIONS, Relation
 
 try:
     from dp_accounting.pld import privacy_loss_distribution
