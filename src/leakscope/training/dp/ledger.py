@@ -41,6 +41,11 @@ class Ledger:
         return self._past.spent
 
     @property
+    def next_step(self) -> int:
+        """The training's number of the step that comes next: so many are in the weights."""
+        return self._past.next_step
+
+    @property
     def head(self) -> str:
         """The digest of the last line: who keeps it can later tell that the ledger has all lines up
         to it.

@@ -18,6 +18,7 @@ from leakscope.training.dp.privacy_plan import plan_of
 from leakscope.training.dp.privacy_units import units_of
 from leakscope.training.dp.sampling import PoissonSampler, user_source
 from leakscope.training.dp.schedule import Schedule
+from leakscope.training.dp.weight_growth import EVERY, WeightGrowth
 from leakscope.training.mitigations.mitigation import Mitigation, Taken, Workbench
 
 
@@ -45,6 +46,7 @@ class PrivateTraining(Mitigation):
         self._clipper = Clipper(
             bench.network, self.plan.clip, method=settings.method, words=settings.words_at_a_time
         )
+        self._growth = WeightGrowth(bench.network.parameters())
         self._ledger: Ledger | None = None
         self._known: str | None = None
         self._schedule = Schedule(self._asked, {}, {})
@@ -118,10 +120,15 @@ class PrivateTraining(Mitigation):
             clear(bench.network.parameters())
         release(bench.network.parameters(), self.plan, self.ledger, self._noise, step)
         bench.optimizer.step()
+        if (step + 1) % EVERY == 0:
+            self._growth.now(step + 1)
         return Taken(0.0, 0)
 
     def state(self) -> Mapping[str, Any]:
-        """Where the ledger stands, so that a resumed training notices if lines are missing."""
+        """Where the ledger stands, so that a resumed training notices if lines are missing. Weights
+        that are no numbers are not kept.
+        """
+        self._growth.now(self.ledger.next_step)
         return {"ledger": self.ledger.head}
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -129,9 +136,10 @@ class PrivateTraining(Mitigation):
         self._known = state.get("ledger")
 
     def history(self, steps: int) -> Mapping[str, float | None]:
-        """The epsilon that has been spent."""
+        """The epsilon that has been spent, and how far the weights have grown."""
         found = self.plan.epsilon(self.ledger.phases)
-        return {"epsilon": None if math.isinf(found) else found}
+        growth = self._growth.now(steps)
+        return {"epsilon": None if math.isinf(found) else found, "weight_growth": growth}
 
     def record(self, steps: int) -> PrivacyRecord:
         """What the weights after `steps` steps guarantee."""
@@ -144,7 +152,8 @@ class PrivateTraining(Mitigation):
             public_vocabulary=self._bench.public_vocabulary,
             vocabulary_users=self._bench.vocabulary_users,
         )
-        return self.plan.record(self.ledger.phases, steps, caveats)
+        told = [*self._growth.caveats(steps), *caveats]
+        return self.plan.record(self.ledger.phases, steps, told)
 
 
 def start(settings: PrivacySettings, bench: Workbench) -> PrivateTraining:
