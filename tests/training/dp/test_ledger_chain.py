@@ -4,6 +4,7 @@ import os
 import random
 import re
 import shutil
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -222,3 +223,17 @@ def test_random_histories_are_read_as_they_were_written(tmp_path):
                 tear(out, rng.randint(1, 50))
         found = {phase.noise_multiplier: phase.steps for phase in read_phases(out)}
         assert found == {noise: told.count(noise) for noise in told}
+
+
+@pytest.mark.parametrize("place", [20, -200])
+def test_a_long_ledger_is_read_and_refused_in_linear_time(tmp_path, monkeypatch, place):
+    monkeypatch.setattr(ledger_module, "_sync", lambda file: None)
+    spend(tmp_path, 20_000)
+    data = bytearray((tmp_path / LEDGER).read_bytes())
+    start = time.perf_counter()
+    assert reading(tmp_path, bytes(data)) == (Phase(1.0, 0.1, 20_000),)
+    whole = time.perf_counter() - start
+    data[place] ^= 1
+    start = time.perf_counter()
+    assert reading(tmp_path, bytes(data)) is None
+    assert time.perf_counter() - start < 5 * whole + 1

@@ -106,11 +106,12 @@ def read_ledger(path: Path) -> Past:
     read, is out of order or does not continue the chain means that the file was changed.
     """
     *lines, last = path.read_bytes().split(b"\n")
-    past, between = Past(), list[bytes]()
+    past, between, before = Past(), list[bytes](), hashlib.blake2b(digest_size=16)
     for line in [*lines, last] if last else lines:
-        found = _next_in_chain(past, between, line)
+        found = _next_in_chain(before, line)
         if found is None:
             between.append(line)
+            before.update(line + b"\n")
             continue
         if between or not past.heads:
             if not isinstance(found, Opening):  # nothing else binds what does not belong
@@ -118,7 +119,7 @@ def read_ledger(path: Path) -> Past:
             _add_between(path, past, between)
         past.link(_head(line))
         _add(path, past, found)
-        between = []
+        between, before = [], hashlib.blake2b(past.chain, digest_size=16)
     if between:
         if past.heads and not last:
             raise edited(path)  # a torn line has no end before an opening follows
@@ -144,15 +145,16 @@ def _head(line: bytes) -> bytes:
     return bytes.fromhex(line[-34:-2].decode())
 
 
-def _next_in_chain(past: Past, between: list[bytes], line: bytes) -> Opening | Step | None:
-    """A line that continues the chain; None if it does not."""
+def _next_in_chain(before: "hashlib.blake2b", line: bytes) -> Opening | Step | None:
+    """A line that continues the chain, of which `before` has digested what it binds; None if it
+    does not.
+    """
     found = _CHAINED.fullmatch(line)
     if found is None:
         return None
-    gap = b"".join(each + b"\n" for each in between)
-    if _digest(past.chain, gap, found[1]).hex().encode() != found[2]:
-        return None
-    return _parsed(found[1] + b"}")
+    bound = before.copy()
+    bound.update(found[1])
+    return _parsed(found[1] + b"}") if bound.hexdigest().encode() == found[2] else None
 
 
 def _add(path: Path, past: Past, line: Opening | Step) -> None:
