@@ -41,7 +41,7 @@ def test_bounds_as_written(value, text):
 def test_the_record_is_read_from_the_manifest(make_run):
     found = guarantee_of(open_run(make_run(model=private()))[0])
     assert found.record is not None and found.record.model_dump() == PRIVACY
-    assert (found.epsilon, found.reason, found.insecure) == (2.9985, None, False)
+    assert (found.epsilon, found.reason, found.insecure) == (5.0985, None, False)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_the_page_tells_the_guarantee_beside_the_leakage_epsilon(make_run):
     cards = Cards(text).cards
     names = list(cards)
     assert names.index("dp_epsilon") == names.index("leakage_epsilon") + 1
-    assert "3.00" in cards["dp_epsilon"]
+    assert "5.10" in cards["dp_epsilon"]
     assert "at delta 1.01e-05, for one user of 4,321" in cards["dp_epsilon"]
     section = card_of(text)
     facts = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", section))
@@ -127,9 +127,9 @@ def test_no_epsilon_stands_without_its_kind(make_run):
 
 
 def test_a_gaussian_value_above_the_bound_is_not_said_to_be_below(make_run):
-    higher = {"gaussian": {"mu": 1.0, "epsilon": 3.5, "note": "an approximation, mostly low"}}
+    higher = {"gaussian": {"mu": 1.0, "epsilon": 5.5, "note": "an approximation, mostly low"}}
     section = card_of(write_page(make_run(model=private(**higher))).read_text())
-    assert "3.50, an approximation, mostly low, though not here" in section
+    assert "5.50, an approximation, mostly low, though not here" in section
 
 
 def test_changed_noise_is_told_phase_by_phase(make_run):
@@ -155,7 +155,7 @@ def test_an_insecure_seed_is_stamped_on_everything(make_run, tmp_path):
 
 def test_the_terminal_tells_the_model_card(make_run):
     table = shown(run_table(*open_run(make_run(model=private()))))
-    assert line(table, "DP epsilon") == "3.00 (at delta 1.01e-05, for one user of 4,321)"
+    assert line(table, "DP epsilon") == "5.10 (at delta 1.01e-05, for one user of 4,321)"
     assert line(table, "Accountant") == "PLD (some 1.0), add/remove one user"
     assert line(table, "Steps") == f"{thousands(1200)}, including 200 that a crash lost"
     assert line(table, "Not covered by DP") == "Not this."

@@ -31,7 +31,7 @@ def test_rows_have_the_whole_record_and_reasons(runs_of):
     names = ("dp_epsilon", "dp_delta", "dp_unit", "privacy")
     assert [plain[name] for name in names] == [None] * 4
     assert plain["reasons"]["dp_epsilon"] == "none: trained without differential privacy"
-    assert [private[name] for name in names] == [2.9985, 1.01e-05, "user", PRIVACY]
+    assert [private[name] for name in names] == [5.0985, 1.01e-05, "user", PRIVACY]
     assert "dp_epsilon" not in private["reasons"]
     json.dumps([plain, private], allow_nan=False)
 
@@ -40,18 +40,18 @@ def test_columns_appear_where_a_model_is_private(runs_of, tmp_path):
     runs = runs_of(plain=None, private={}, silent={"epsilon": None, "reason": "No noise."})
     text = shown(compare_table(compare_rows(runs)))
     assert line(text, "plain").split()[-3:] == ["–", "–", "–"]
-    assert line(text, "private").split()[-3:] == ["3.00", "1.01e-05", "user"]
+    assert line(text, "private").split()[-3:] == ["5.10", "1.01e-05", "user"]
     assert line(text, "silent").split()[-3:] == ["–", "1.01e-05", "user"]
     assert "DP epsilon: none: trained without differential privacy (plain)" in text
     assert "DP epsilon: No noise (silent)" in text and "DP delta:" not in text
     page = write_comparison(runs, tmp_path / "out").read_text()
     rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>.*?</tr>", page)]
     assert [cells[-3:] for cells in rows[1:4]] == [
-        ["–", "–", "–"], ["3.00", "1.01e-05", "user"], ["–", "1.01e-05", "user"]
+        ["–", "–", "–"], ["5.10", "1.01e-05", "user"], ["–", "1.01e-05", "user"]
     ]  # fmt: skip
     assert "The two cannot be compared" in page
     plain = json.loads((tmp_path / "out" / "compare.json").read_text())
-    assert [row["dp_epsilon"] for row in plain["runs"]] == [None, 2.9985, None]
+    assert [row["dp_epsilon"] for row in plain["runs"]] == [None, 5.0985, None]
 
 
 def test_without_any_private_model_there_is_a_line_and_no_column(runs_of, tmp_path):
@@ -68,7 +68,8 @@ def test_without_any_private_model_there_is_a_line_and_no_column(runs_of, tmp_pa
         ({"insecure_seed": True}, "seed"),
         ({"units": 9}, "guarantees nothing"),
         ({"unit": "document"}, "units"),
-        ({"delta": 1e-9}, "delta"),
+        ({"delta": 1e-9, "epsilon": 9.0}, "delta"),
+        ({"relation": "replace-one", "epsilon": 9.0}, "--relation"),
     ],
 )
 def test_what_makes_guarantees_not_compare_is_a_caution(runs_of, tmp_path, other, word):
@@ -89,7 +90,7 @@ def test_alike_guarantees_and_missing_ones_need_no_caution(runs_of):
 
 def test_a_void_epsilon_is_marked_in_its_cell(runs_of):
     text = shown(compare_table(compare_rows(runs_of(one={"insecure_seed": True}))))
-    assert "3.00 (insecure)" in line(text, "one")
+    assert "5.10 (insecure)" in line(text, "one")
 
 
 def test_accountants_and_caveats_name_the_models_where_they_differ(runs_of, tmp_path):

@@ -80,7 +80,7 @@ CAUSAL = {"kind": "causal", "architecture": {"kind": "llama"}}
 ENDPOINT = {"kind": "endpoint", "url": "http://127.0.0.1:1/v1", "model": "m"}
 PRIVACY = {
     "kind": "dp",
-    "epsilon": 2.9985, "reason": None, "delta": 0.0000101, "unit": "user",
+    "epsilon": 5.0985, "reason": None, "delta": 0.0000101, "unit": "user",
     "accountant": "PLD (some 1.0), add/remove one user", "noise_multiplier": 0.8, "clip": 0.5,
     "rate": 0.0148, "expected_units": 64.0, "words_per_user": 500, "units": 4321, "steps": 1200,
     "lost_steps": 200, "phases": [{"noise_multiplier": 0.8, "rate": 0.0148, "steps": 1200}],

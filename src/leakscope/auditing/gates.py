@@ -73,6 +73,10 @@ class Gate:
     def _dp_epsilon(self, guarantee: Guarantee | None) -> float:
         why = "the training tells no DP epsilon here"
         if guarantee is not None and guarantee.epsilon is not None and not guarantee.insecure:
+            if guarantee.unchecked is not None:
+                raise LeakscopeError(
+                    f"The gate '{self.text}' cannot be checked: {guarantee.unchecked}."
+                )
             if not guarantee.doubts:
                 return guarantee.epsilon
             first = guarantee.doubts[0]

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from leakscope.training.dp.accounting.dp_event import dp_event
     from leakscope.training.dp.clipping.module_clipper import TokenRows, next_token_loss
     from leakscope.training.dp.custom_loop.make_private import LoopOptions, make_private
     from leakscope.training.dp.custom_loop.private_loop import PrivateLoop, PrivateStep
@@ -20,6 +21,7 @@ _HOMES = {
     "PrivateLoop": "dp.custom_loop.private_loop",
     "PrivateStep": "dp.custom_loop.private_loop",
     "TokenRows": "dp.clipping.module_clipper",
+    "dp_event": "dp.accounting.dp_event",
     "make_private": "dp.custom_loop.make_private",
     "next_token_loss": "dp.clipping.module_clipper",
 }
@@ -30,6 +32,7 @@ __all__ = [
     "PrivateLoop",
     "PrivateStep",
     "TokenRows",
+    "dp_event",
     "make_private",
     "next_token_loss",
 ]

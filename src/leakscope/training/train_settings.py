@@ -75,7 +75,7 @@ class TrainSettings:
         if self.mitigation.kind == PLAIN.kind:
             del found["mitigation"]
         else:
-            found["mitigation"] = {"kind": self.mitigation.kind, **found["mitigation"]}
+            found["mitigation"] = self.mitigation.record()
         if self.vocabulary_users == 1:
             del found["vocabulary_users"]
         return found

@@ -203,3 +203,21 @@ def test_lost_steps_leave_fewer_within_the_target(corpus, tmp_path):
     # A checkpoint at the end of the third epoch held 12 steps; three more were lost.
     assert found.lost_steps == 3 and found.steps == steps + 3 == 20
     assert found.epsilon <= 4.0
+
+
+def test_lines_cut_off_the_ledger_that_the_checkpoint_knows_are_noticed(corpus, tmp_path):
+    settings = private(checkpoint_steps=2, epochs=3)
+    with pytest.raises(StoppedError):
+        train(corpus, tmp_path / "m", settings, progress=stop_after(3))
+    with pytest.raises(StoppedError):  # the third step was lost and is taken again
+        train(corpus, tmp_path / "m", settings, progress=stop_after(5))
+    ledger = tmp_path / "m" / "privacy.jsonl"
+    lines = ledger.read_bytes().splitlines(keepends=True)
+    assert [line[:9] for line in lines].count(b'{"ledger"') == 2 and len(lines) == 8
+    # The weights hold four steps. Without its end the ledger still has four, but one was lost.
+    ledger.write_bytes(b"".join(lines[:6]))
+    with pytest.raises(LeakscopeError, match="damaged or was changed"):
+        train(corpus, tmp_path / "m", settings)
+    ledger.write_bytes(b"".join(lines))
+    train(corpus, tmp_path / "m", settings)
+    assert load_config(tmp_path / "m").privacy.lost_steps == 2

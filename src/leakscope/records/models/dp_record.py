@@ -1,9 +1,9 @@
 """The differential privacy of a model, as its `config.json` and reports tell it."""
 
 import math
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
 from leakscope.records.models.mitigation_record import MitigationRecord
 
@@ -70,10 +70,24 @@ class PrivacyRecord(MitigationRecord):
     """The steps by noise and rate."""
     gaussian: GaussianValue | None = None
     """For comparison with the literature only."""
+    relation: Literal["add-remove", "replace-one"] = "add-remove"
+    """What epsilon is about: one unit more or less, or one replaced by another."""
+    replace_one_epsilon: float | None = None
+    """Epsilon, at the same delta, if one unit may be replaced by another; null: none can be given,
+    or an older version wrote the record."""
+    schedules: dict[str, str] | None = None
+    """The factors that noise, clip and rate followed, by name, each from some step on; null: there
+    were none."""
     insecure_seed: bool
     """Whether noise and draws came from a seed: anyone who knows the seed voids the guarantee."""
     caveats: list[str]
     """What the guarantee does not cover, a sentence each."""
+
+    @model_serializer(mode="wrap")
+    def _known(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Records of older versions stay as they were."""
+        unsaid = (("relation", "add-remove"), ("replace_one_epsilon", None), ("schedules", None))
+        return {name: value for name, value in handler(self).items() if (name, value) not in unsaid}
 
     def doubts(self) -> list[str]:
         """See `doubts_about`; also of records whose caveats do not tell them."""
@@ -86,7 +100,8 @@ class PrivacyRecord(MitigationRecord):
         void = ", insecure seed" if self.insecure_seed else ""
         void += ", which guarantees nothing" if self.doubts() else ""
         bounds = f"epsilon {_rounded_up(self.epsilon)} at delta {_rounded_up(self.delta)}"
-        return f"dp, {bounds} for one {self.unit}{void}"
+        whom = f"{'' if self.relation == 'add-remove' else 'replacing '}one {self.unit}"
+        return f"dp, {bounds} for {whom}{void}"
 
 
 def doubts_about(unit: str, units: int, delta: float) -> list[str]:

@@ -1,6 +1,6 @@
 """What the settings of every mitigation have in common."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, Self
 
 from leakscope.records.models.earlier_config import current_training
@@ -31,6 +31,16 @@ class MitigationSettings:
         the mitigation's own and says what these settings came to.
         """
         return self
+
+    def record(self) -> dict[str, Any]:
+        """As plain data with the kind. What later versions have added, by the metadata `later` of
+        a field, is left out where it is not asked for: trainings of older versions stay what they
+        are.
+        """
+        added = {each.name: each.default for each in fields(self) if each.metadata.get("later")}
+        told = asdict(self).items()
+        plain = {name: x for name, x in told if name not in added or x != added[name]}
+        return {"kind": self.kind, **plain}
 
 
 def without_seed(training: dict[str, Any]) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def compare_rows(runs: Sequence[ComparedRun]) -> list[dict[str, Any]]:
         guarantee = run.guarantee
         if guarantee.reason is not None:
             reasons["dp_epsilon"] = guarantee.reason
-        mitigation = mitigation_of(run.manifest.model)
+        mitigation = guarantee.record or mitigation_of(run.manifest.model)
         if mitigation is None:
             reasons["mitigation"] = guarantee.reason or UNKNOWN
         plain = run.metrics.model_dump(mode="json")

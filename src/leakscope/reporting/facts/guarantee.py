@@ -13,6 +13,7 @@ from leakscope.records.runs.run_manifest import RunManifest
 from leakscope.records.runs.run_metrics import Metrics
 from leakscope.reporting.facts import headline, values
 from leakscope.reporting.facts.headline import Fact
+from leakscope.reporting.facts.recomputed_epsilon import CONTRADICTION, checked
 
 NONE = "none: trained without differential privacy"
 UNKNOWN = "not known: the model's own records do not tell how it was trained"
@@ -33,6 +34,10 @@ class Guarantee:
     record: PrivacyRecord | None
     reason: str | None
     """Why there is no DP epsilon."""
+    damaged: bool = False
+    """Whether the record contradicts itself, so that its epsilon is not shown."""
+    unchecked: str | None = None
+    """Why the epsilon could not be recomputed from the record's own steps."""
 
     @property
     def epsilon(self) -> float | None:
@@ -51,15 +56,19 @@ class Guarantee:
 
 
 def guarantee_of(manifest: RunManifest) -> Guarantee:
-    """The guarantee of a run's model, from its config in the manifest."""
-    record = mitigation_of(manifest.model)
-    if record is None:
+    """The guarantee of a run's model, from its config in the manifest. Its epsilon is recomputed
+    from the steps, see `recomputed_epsilon`.
+    """
+    told = mitigation_of(manifest.model)
+    if told is None:
         return Guarantee(None, why_unknown(manifest.model) or UNKNOWN)
-    if not isinstance(record, PrivacyRecord):
+    if not isinstance(told, PrivacyRecord):
         return Guarantee(None, NONE)
-    if record.epsilon is not None:
-        return Guarantee(record, None)
-    return Guarantee(record, (record.reason or values.UNEXPLAINED).rstrip("."))
+    found = checked(told)
+    if found.record.epsilon is not None:
+        return Guarantee(found.record, None, unchecked=found.unchecked)
+    why = (found.record.reason or values.UNEXPLAINED).rstrip(".")
+    return Guarantee(found.record, why, damaged=found.damaged)
 
 
 def leakage(manifest: RunManifest, metrics: Metrics) -> list[Fact]:
@@ -86,7 +95,8 @@ def fact(guarantee: Guarantee) -> Fact:
 def terms(record: PrivacyRecord) -> str:
     """What an epsilon must never stand without: its delta, and whom it is about."""
     whom = f"one {record.unit} of {values.thousands(record.units)}"
-    return f"at delta {values.bound(record.delta)}, for {whom}"
+    replaced = "replacing " if record.relation == "replace-one" else ""
+    return f"at delta {values.bound(record.delta)}, for {replaced}{whom}"
 
 
 def details(record: PrivacyRecord) -> list[tuple[str, str]]:
@@ -107,6 +117,12 @@ def details(record: PrivacyRecord) -> list[tuple[str, str]]:
     ]
     if len(record.phases) > 1:
         found.append(("Steps by noise and rate", _phases(record)))
+    if record.schedules:
+        followed = (f"{name} {factors}" for name, factors in record.schedules.items())
+        found.append(("Factors by step", values.printable("; ".join(followed))))
+    if record.replace_one_epsilon is not None and record.relation != "replace-one":
+        value = values.bound(record.replace_one_epsilon)
+        found.append((f"DP epsilon for replacing one {record.unit}", value))
     found.append(
         ("Noise and draws from", "a seed" if record.insecure_seed else "the operating system")
     )
@@ -140,11 +156,18 @@ def caveats(record: PrivacyRecord) -> list[str]:
 
 def stamps(guarantee: Guarantee) -> list[tuple[str, str]]:
     """The warnings, each a label and a sentence, that go on everything made from a model whose
-    noise came from a seed or whose epsilon guarantees nothing.
+    noise came from a seed or whose epsilon guarantees nothing or is not borne out by its steps.
     """
-    seeded = [("Insecure seed", INSECURE[0].upper() + INSECURE[1:] + ".")]
-    doubtful = [("No guarantee", values.printable(doubt)) for doubt in guarantee.doubts]
-    return [*(seeded if guarantee.insecure else []), *doubtful]
+    found = [("Damaged record", _sentence(CONTRADICTION))] if guarantee.damaged else []
+    if guarantee.unchecked is not None:
+        found.append(("Not recomputed", _sentence(guarantee.unchecked)))
+    if guarantee.insecure:
+        found.append(("Insecure seed", _sentence(INSECURE)))
+    return found + [("No guarantee", values.printable(doubt)) for doubt in guarantee.doubts]
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def _phases(record: PrivacyRecord) -> str:

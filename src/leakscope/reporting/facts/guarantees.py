@@ -6,6 +6,7 @@ from typing import Any
 from leakscope.records.models.dp_record import PrivacyRecord
 from leakscope.reporting.facts import values
 from leakscope.reporting.facts.guarantee import INSECURE, Guarantee, steps
+from leakscope.reporting.facts.recomputed_epsilon import CONTRADICTION
 
 EPSILON = {"dp_epsilon": "DP epsilon"}
 COLUMNS = EPSILON | {"dp_delta": "DP delta", "dp_unit": "DP unit"}
@@ -24,6 +25,7 @@ def entries(guarantee: Guarantee) -> dict[str, Any]:
         "dp_epsilon": guarantee.epsilon,
         "dp_delta": None if record is None else record.delta,
         "dp_unit": None if record is None else record.unit,
+        "dp_relation": None if record is None else record.relation,
         "privacy": None if record is None else record.model_dump(mode="json"),
     }
 
@@ -34,7 +36,7 @@ def cell(row: Mapping[str, Any], column: str) -> str:
     if value is None:
         return values.ABSENT
     if column == "dp_unit":
-        return str(value)
+        return f"{value}, replaced" if row["dp_relation"] == "replace-one" else str(value)
     void = column == "dp_epsilon" and row["privacy"]["insecure_seed"]
     return values.bound(value) + (" (insecure)" if void else "")
 
@@ -42,7 +44,8 @@ def cell(row: Mapping[str, Any], column: str) -> str:
 def cautions(labelled: Sequence[tuple[str, Guarantee]]) -> list[str]:
     """What to bear in mind before DP epsilons are compared, a sentence each."""
     insecure = [label for label, guarantee in labelled if guarantee.insecure]
-    problems = [f"{', '.join(insecure)}: {INSECURE}."] if insecure else []
+    problems = _untrusted(labelled)
+    problems += [f"{', '.join(insecure)}: {INSECURE}."] if insecure else []
     doubtful = [label for label, guarantee in labelled if guarantee.doubts]
     if doubtful:
         problems.append(
@@ -55,12 +58,28 @@ def cautions(labelled: Sequence[tuple[str, Guarantee]]) -> list[str]:
             "The DP epsilons are for different units, user and document, so they cannot be "
             "compared; train all models with one --unit."
         )
+    elif len({record.relation for record in bounded}) > 1:
+        problems.append(
+            "Some DP epsilons are for one unit more or less, others for one replaced by another, "
+            "so they cannot be compared; train all models with one --relation."
+        )
     elif len({record.delta for record in bounded}) > 1:
         problems.append(
             "The DP epsilons are at different deltas, so they cannot be compared; train all models "
             "with one --delta."
         )
     return problems
+
+
+def _untrusted(labelled: Sequence[tuple[str, Guarantee]]) -> list[str]:
+    """Whose epsilons their own steps do not bear out, or could not be recomputed."""
+    damaged = [label for label, guarantee in labelled if guarantee.damaged]
+    found = [f"{', '.join(damaged)}: {CONTRADICTION}; no DP epsilon is shown."] if damaged else []
+    whys = {guarantee.unchecked for _, guarantee in labelled if guarantee.unchecked is not None}
+    for why in sorted(whys):
+        labels = [label for label, guarantee in labelled if guarantee.unchecked == why]
+        found.append(f"{', '.join(labels)}: {why}.")
+    return found
 
 
 def detailed(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[str]]]:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.mitigation_settings import MitigationSettings
+from leakscope.training.dp.accounting.relations import RELATIONS, Relation
 from leakscope.training.dp.clipping.methods import METHODS, Method
+from leakscope.training.dp.factor_schedule import factor_at, factors_of
 from leakscope.training.dp.protected_unit import Unit
 
 if TYPE_CHECKING:
@@ -19,6 +21,8 @@ USERS_PER_STEP = 64
 """Of a training that is told neither this nor the sampling rate and has many users."""
 MOST_OF_USERS = 10
 """Of one with fewer users, one in so many: where more take part, sampling hides less."""
+
+_LATER = {"later": True}
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,19 @@ class PrivacySettings(MitigationSettings):
     protected from someone who knows the seed."""
     method: Method = field(default="auto", metadata={"option": "clipping"})
     """How the clipped sum is computed. All ways are exact."""
+    relation: Relation = field(default="add-remove", metadata=_LATER)
+    """What epsilon is about: one user (or document) more or less, or one replaced by another, which
+    gives a greater epsilon."""
+    noise_schedule: str | None = field(default=None, metadata=_LATER)
+    """Factors on the noise multiplier, given or calibrated, each from some step on, such as
+    500:0.8,1000:0.64."""
+    clip_schedule: str | None = field(default=None, metadata=_LATER)
+    """Factors on the clip, likewise."""
+    rate_schedule: str | None = field(default=None, metadata=_LATER)
+    """Factors on the sampling rate, likewise."""
+    words_at_a_time: int | None = field(default=None, metadata=_LATER)
+    """The most words of a step that are computed at once, which limits its memory. A user (or
+    document) with more is computed alone. The result is the same but for rounding."""
 
     def __post_init__(self) -> None:
         if self.unit not in ("user", "document"):
@@ -75,6 +92,7 @@ class PrivacySettings(MitigationSettings):
         if self.delta is not None and not 0 < self.delta < 1:
             raise LeakscopeError("Delta must be between 0 and 1.")
         self._check_snapshots()
+        self._check_later()
         if self.method not in METHODS:
             raise LeakscopeError(f"The clipping method is one of {', '.join(METHODS)}.")
         if self.insecure_seed is not None and not 0 <= self.insecure_seed < 2**31:
@@ -92,11 +110,12 @@ class PrivacySettings(MitigationSettings):
         would have made others of another number of users. Noise and draws are fresh, whatever they
         were: equal noise in two models would cancel out between them.
         """
+        last = max(record.steps - record.lost_steps - 1, 0)  # the record tells of the last steps
         return replace(
             self,
             users_per_step=None,
-            rate=record.rate,
-            noise_multiplier=record.noise_multiplier,
+            rate=record.rate / factor_at(self.rate_schedule, last),
+            noise_multiplier=record.noise_multiplier / factor_at(self.noise_schedule, last),
             target_epsilon=None,
             delta=record.delta,
             snapshot_at_epsilon=(),
@@ -116,6 +135,14 @@ class PrivacySettings(MitigationSettings):
                 "it out."
             )
         return self.users_per_step / units
+
+    def _check_later(self) -> None:
+        if self.relation not in RELATIONS:
+            raise LeakscopeError(f"The relation is one of {', '.join(RELATIONS)}.")
+        if self.words_at_a_time is not None and self.words_at_a_time < 1:
+            raise LeakscopeError("The words at a time must be at least 1.")
+        for name in ("noise_schedule", "clip_schedule", "rate_schedule"):
+            factors_of(getattr(self, name), name.replace("_", " "))
 
     def _check_snapshots(self) -> None:
         wanted = self.snapshot_at_epsilon

@@ -16,7 +16,8 @@ def release(
     number `step`, from 0. The ledger has the step on the disk before the noise is drawn.
     """
     gradients = [weight.grad for weight in weights if weight.grad is not None]
+    now = plan.at(step)
     ledger.begin_step(step)
-    noise.add_(gradients, plan.deviation, step)
+    noise.add_(gradients, now.deviation, step)
     for gradient in gradients:
-        gradient.div_(plan.denominator)
+        gradient.div_(now.denominator)

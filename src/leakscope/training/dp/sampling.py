@@ -101,15 +101,11 @@ class PoissonSampler:
         """
         return self._rate * len(self._units)
 
-    def draw(self, step: int) -> Draw:
-        """The users of a step and their pieces."""
-        chosen = np.flatnonzero(self._included(self._source.bits(len(self._units), step)))
+    def draw(self, step: int, rate: float | None = None) -> Draw:
+        """The users of a step and their pieces. `rate`: that of this step alone."""
+        bits = self._source.bits(len(self._units), step)
+        chosen = np.flatnonzero(_included(bits, self._rate if rate is None else rate))
         return self._pieces(chosen, step)
-
-    def _included(self, bits: Unsigned) -> BoolArray:
-        if self._rate == 1:
-            return np.ones(len(bits), np.bool_)
-        return bits < np.uint64(int(self._rate * 2.0**64))
 
     def _pieces(self, chosen: LongArray, step: int) -> Draw:
         """At most the cap's predictions of each chosen user, from pieces in an order drawn for
@@ -130,6 +126,12 @@ class PoissonSampler:
         used = left > 0
         per_unit = np.bincount(owner[used], minlength=len(chosen))
         return Draw(chosen, offsets_of(per_unit), pieces[used], left[used])
+
+
+def _included(bits: Unsigned, rate: float) -> BoolArray:
+    if rate == 1:
+        return np.ones(len(bits), np.bool_)
+    return bits < np.uint64(int(rate * 2.0**64))
 
 
 def user_source(insecure_seed: int | None) -> UserSource:

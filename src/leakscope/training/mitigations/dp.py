@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from leakscope.training.dp.privacy_plan import plan_of
 from leakscope.training.dp.privacy_units import units_of
 from leakscope.training.dp.sampling import PoissonSampler, user_source
 from leakscope.training.dp.schedule import Schedule
+from leakscope.training.dp.weight_growth import EVERY, WeightGrowth
 from leakscope.training.mitigations.mitigation import Mitigation, Taken, Workbench
 
 
@@ -33,7 +34,7 @@ class PrivateTraining(Mitigation):
         units = units_of(bench.documents, bench.max_words, settings.unit)
         self._per_epoch = math.ceil(1 / settings.rate_of(len(units)))
         self._asked = self._per_epoch * bench.epochs
-        self.plan = plan_of(settings, len(units), self._asked)
+        self.plan = plan_of(settings, len(units), self._asked, by_step=True)
         self._sampler = PoissonSampler(
             units,
             self.plan.rate,
@@ -42,8 +43,12 @@ class PrivateTraining(Mitigation):
             source=user_source(settings.insecure_seed),
         )
         self._noise = noise_source(settings.insecure_seed)
-        self._clipper = Clipper(bench.network, self.plan.clip, method=settings.method)
+        self._clipper = Clipper(
+            bench.network, self.plan.clip, method=settings.method, words=settings.words_at_a_time
+        )
+        self._growth = WeightGrowth(bench.network.parameters())
         self._ledger: Ledger | None = None
+        self._known: str | None = None
         self._schedule = Schedule(self._asked, {}, {})
 
     def open(self, out: Path, done: int) -> None:
@@ -52,7 +57,9 @@ class PrivateTraining(Mitigation):
             self.plan.terms(self._bench.text_digest),
             self.plan.target_epsilon is not None,
         )
-        self._ledger = open_ledger(out, terms, done, calibrated=calibrated)
+        self._ledger = open_ledger(
+            out, terms, done, calibrated=calibrated, known=self._known if done else None
+        )
         self._schedule = self.plan.schedule(self._ledger.phases, done, self._asked)
 
     def close(self) -> None:
@@ -103,20 +110,36 @@ class PrivateTraining(Mitigation):
         """See `Mitigation`. A step that draws nobody adds noise and counts like any other. It tells
         no loss and no number of words, since those are without noise.
         """
-        bench, draw = self._bench, self._sampler.draw(step)
+        bench, now = self._bench, self.plan.at(step)
+        draw = self._sampler.draw(step, now.rate)
         if len(draw):
             batch = bench.text.batch(draw.pieces, draw.sizes)
             users = np.repeat(np.arange(len(draw)), np.diff(draw.offsets))
-            self._clipper.write(batch, users, len(draw))
+            self._clipper.write(batch, users, len(draw), now.clip)
         else:
             clear(bench.network.parameters())
         release(bench.network.parameters(), self.plan, self.ledger, self._noise, step)
         bench.optimizer.step()
+        if (step + 1) % EVERY == 0:
+            self._growth.now(step + 1)
         return Taken(0.0, 0)
 
+    def state(self) -> Mapping[str, Any]:
+        """Where the ledger stands, so that a resumed training notices if lines are missing. Weights
+        that are no numbers are not kept.
+        """
+        self._growth.now(self.ledger.next_step)
+        return {"ledger": self.ledger.head}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """See `Mitigation`; checkpoints of older versions do not say it."""
+        self._known = state.get("ledger")
+
     def history(self, steps: int) -> Mapping[str, float | None]:
-        """The epsilon that has been spent."""
-        return {"epsilon": self.record(steps).epsilon}
+        """The epsilon that has been spent, and how far the weights have grown."""
+        found = self.plan.epsilon(self.ledger.phases)
+        growth = self._growth.now(steps)
+        return {"epsilon": None if math.isinf(found) else found, "weight_growth": growth}
 
     def record(self, steps: int) -> PrivacyRecord:
         """What the weights after `steps` steps guarantee."""
@@ -129,7 +152,8 @@ class PrivateTraining(Mitigation):
             public_vocabulary=self._bench.public_vocabulary,
             vocabulary_users=self._bench.vocabulary_users,
         )
-        return self.plan.record(self.ledger.phases, steps, caveats)
+        told = [*self._growth.caveats(steps), *caveats]
+        return self.plan.record(self.ledger.phases, steps, told)
 
 
 def start(settings: PrivacySettings, bench: Workbench) -> PrivateTraining:

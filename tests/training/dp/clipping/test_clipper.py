@@ -1,5 +1,7 @@
 """Both ways to the clipped sum against a plain loop over users."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
@@ -12,7 +14,9 @@ from leakscope.records.errors import LeakscopeError
 from leakscope.training.dp.clipping import output_layer as output
 from leakscope.training.dp.clipping import transformer
 from leakscope.training.dp.clipping.clipper import Clipper
+from leakscope.training.dp.clipping.ghost import groups
 from leakscope.training.dp.clipping.norms import grams
+from leakscope.training.dp.clipping.text_by_user import by_user
 from plain_loop import assert_same, batch_of, between, clipped_sum, user_losses
 
 SHAPES = {
@@ -115,6 +119,26 @@ def test_a_user_with_a_hundred_documents_beside_one_with_one(kind, method, sweep
     texts = [*drawn_texts(2, 1, 3), hundred, *drawn_texts(1, 1, 5)]
     for where in ("below", "amid", "above"):
         compare(drawn_network(kind, 1), texts, where, method)
+
+
+@pytest.mark.parametrize("words", [1, 15, 40, 10_000])
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kind", ["lstm", "gru", "transformer"])
+def test_few_words_at_a_time_add_up_to_the_same_sum(kind, method, words):
+    compare(drawn_network(kind, 2), drawn_texts(9, 3, 6), "amid", method, words=words)
+
+
+@given(words=st.integers(1, 120), users=st.integers(1, 9), seed=st.integers(0, 99))
+@settings(max_examples=30)
+def test_parts_have_at_most_so_many_words_or_one_user(words, users, seed):
+    network, texts = drawn_network("gru", 0), drawn_texts(users, 3, seed)
+    batch, owners = batch_of(texts, range(sum(map(len, texts))))
+    whole = by_user(batch, owners, users)
+    parts = list(groups(network, whole, 2**29, words))
+    assert np.concatenate([part.owners for part in parts]).tolist() == whole.owners.tolist()
+    assert all(part.words.sum() <= words or len(part.owners) == 1 for part in parts)
+    for one, two in pairwise(parts):  # and no fewer than fit
+        assert one.words.sum() + two.words[0] > words
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -1,13 +1,14 @@
 """What a private training has spent: epsilon, by privacy loss distributions (PLD).
 
 The mechanism is the Poisson-subsampled Gaussian; neighbours differ by one whole user (or one
-document, where that is the unit), added or removed. `dp-accounting` composes the discretized
-privacy losses of the steps. Every rounding is upwards, so epsilon is never under-reported; it is
+document, where that is the unit), added or removed, or replaced if that is asked for (docs/
+decisions/0007 has the argument). `dp-accounting` composes the discretized privacy losses of the
+steps. Every rounding is upwards, so epsilon is never under-reported; it is
 within about half a percent for rates from 1e-4, and looser, never lower, for tiny rates.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
@@ -18,6 +19,7 @@ import numpy as np
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.dp_record import DELTA_OF_ALL
 from leakscope.training.dp.accounting.phases import Phase, merged
+from leakscope.training.dp.accounting.relations import RELATIONS, Relation
 
 try:
     from dp_accounting.pld import privacy_loss_distribution
@@ -47,17 +49,23 @@ class Spent:
     reason: str | None = None
 
 
-def accountant_name(unit: str) -> str:
+def accountant_name(unit: str, relation: Relation = "add-remove") -> str:
     """The accountant as reports name it."""
-    return f"PLD (dp-accounting {version('dp-accounting')}), add/remove one {unit}"
+    return f"PLD (dp-accounting {version('dp-accounting')}), {RELATIONS[relation]} {unit}"
 
 
-def epsilon(noise_multiplier: float, rate: float, steps: int, delta: float) -> float:
+def epsilon(
+    noise_multiplier: float,
+    rate: float,
+    steps: int,
+    delta: float,
+    relation: Relation = "add-remove",
+) -> float:
     """Epsilon of `steps` steps at `delta`; infinite where no finite one can be given."""
-    return _bound((Phase(noise_multiplier, rate, steps),), delta)
+    return _bound((Phase(noise_multiplier, rate, steps),), delta, relation)
 
 
-def spent(phases: Sequence[Phase], delta: float) -> Spent:
+def spent(phases: Sequence[Phase], delta: float, relation: Relation = "add-remove") -> Spent:
     """Epsilon of phases one after the other at `delta`; None, with the reason, without one.
 
     The first call for some settings takes up to a second or so, later ones some 0.1 s.
@@ -66,7 +74,7 @@ def spent(phases: Sequence[Phase], delta: float) -> Spent:
         return Spent(None, "Steps without noise give no privacy at all.")
     if _reserve(phases) > delta / 2:
         return Spent(None, "Delta is too small to be computed for so many steps.")
-    bound = _bound(phases, delta)
+    bound = _bound(phases, delta, relation)
     if math.isinf(bound):
         return Spent(None, "The noise is too small for a finite epsilon at this delta.")
     return Spent(bound)
@@ -80,6 +88,7 @@ def steps_at(
     *,
     before: Sequence[Phase] = (),
     limit: int,
+    relation: Relation = "add-remove",
 ) -> int:
     """How many steps (at most `limit`) can be taken after the phases `before` so that epsilon is
     still at most the target; 0 also where it is exceeded already.
@@ -88,8 +97,15 @@ def steps_at(
     grid = _grid((*past, Phase(noise_multiplier, rate, 1)))
 
     def cost(steps: int) -> float:
-        return _bound((*past, Phase(noise_multiplier, rate, steps)), delta, grid)
+        return _bound((*past, Phase(noise_multiplier, rate, steps)), delta, relation, grid)
 
+    return steps_within(target_epsilon, cost, limit)
+
+
+def steps_within(target_epsilon: float, cost: Callable[[int], float], limit: int) -> int:
+    """How many steps, at most `limit`, stay within the target where `cost` of them is their
+    epsilon, which grows with the steps; 0 also where none do.
+    """
     low, high = (0, cost(0)), (limit, cost(limit))
     if high[1] <= target_epsilon:
         return limit
@@ -127,7 +143,9 @@ def check_delta(delta: float) -> None:
         raise LeakscopeError(f"Delta must be above {SMALLEST_DELTA} and below 1.")
 
 
-def _bound(phases: Sequence[Phase], delta: float, grid: float | None = None) -> float:
+def _bound(
+    phases: Sequence[Phase], delta: float, relation: Relation, grid: float | None = None
+) -> float:
     """An upper bound of epsilon."""
     check_delta(delta)
     # So many steps cost the same however they are cut into phases, to the last bit: what was
@@ -140,9 +158,10 @@ def _bound(phases: Sequence[Phase], delta: float, grid: float | None = None) -> 
         return math.inf
     interval = grid or _grid(counted)
     with np.errstate(all="ignore"):  # tails may underflow; what comes out is checked
-        total = _composed(counted[0], interval)
+        total = _composed(counted[0], interval, relation)
         for phase in counted[1:]:
-            total = total.compose(_composed(phase, interval), tail_mass_truncation=1e-15)
+            other = _composed(phase, interval, relation)
+            total = total.compose(other, tail_mass_truncation=1e-15)
         found = float(total.get_epsilon_for_delta(delta - reserve))
     return max(found, 0.0) if math.isfinite(found) else math.inf
 
@@ -193,16 +212,19 @@ def _shape(phase: Phase) -> tuple[float, float]:
 
 
 @lru_cache(maxsize=16)
-def _one_step(noise_multiplier: float, rate: float, interval: float) -> Any:
+def _one_step(noise_multiplier: float, rate: float, interval: float, relation: Relation) -> Any:
+    related = privacy_loss_distribution.NeighborRel
+    replaced = relation == "replace-one"
     return privacy_loss_distribution.from_gaussian_mechanism(
         standard_deviation=noise_multiplier,
         sampling_prob=rate,
         pessimistic_estimate=True,
         value_discretization_interval=interval,
-        neighboring_relation=privacy_loss_distribution.NeighborRel.ADD_OR_REMOVE_ONE,
+        neighboring_relation=related.REPLACE_ONE if replaced else related.ADD_OR_REMOVE_ONE,
     )
 
 
 @lru_cache(maxsize=8)
-def _composed(phase: Phase, interval: float) -> Any:
-    return _one_step(phase.noise_multiplier, phase.rate, interval).self_compose(phase.steps)
+def _composed(phase: Phase, interval: float, relation: Relation) -> Any:
+    one = _one_step(phase.noise_multiplier, phase.rate, interval, relation)
+    return one.self_compose(phase.steps)

@@ -18,9 +18,16 @@ _FAR = 10.0  # stands for the logarithm of what is infinitely far from the targe
 _BEYOND = 1.3  # a step towards the other side goes so many times as far as the slope says
 
 
-def calibrate(target_epsilon: float, delta: float, rate: float, steps: int) -> float:
+def calibrate(
+    target_epsilon: float,
+    delta: float,
+    rate: float,
+    steps: int,
+    cost: Callable[[float], float] | None = None,
+) -> float:
     """The noise multiplier, of 4 digits, whose epsilon after `steps` steps is at most the target
-    and at least 99.8% of it; where 4 digits do not allow that, the least that is enough.
+    and at least 99.8% of it; where 4 digits do not allow that, the least that is enough. `cost`
+    gives the epsilon of a noise multiplier, where not all steps are alike.
 
     Costs some four evaluations of epsilon: well below a second, unless the rate is tiny.
     """
@@ -40,7 +47,7 @@ def calibrate(target_epsilon: float, delta: float, rate: float, steps: int) -> f
         """How far epsilon is above the middle of what is close, in logarithms; 0 where close."""
         noise = _rounded_up(math.exp(log_noise))
         if noise not in known:
-            known[noise] = epsilon(noise, rate, steps, delta)
+            known[noise] = epsilon(noise, rate, steps, delta) if cost is None else cost(noise)
         return _excess(known[noise], target_epsilon)
 
     # Epsilon is nearly a power of the noise, so the search runs on logarithms. It looks at rounded

@@ -49,19 +49,22 @@ def add_ghost(
     return norms, output.losses
 
 
-def groups(network: Network, text: UserText, memory: int) -> Iterator[UserText]:
-    """The text in parts whose output layers need at most about `memory` bytes each, or of one
-    user each.
+def groups(
+    network: Network, text: UserText, memory: int, most: int | None = None
+) -> Iterator[UserText]:
+    """The text in parts whose output layers need at most about `memory` bytes each, and of at most
+    `most` words each, or of one user each.
     """
     wide, deep = network.output.out_features, network.output.in_features
-    first = used = 0
+    first = used = taken = 0
     limit = memory // network.output.weight.element_size()
     for user, words in enumerate(text.words.tolist()):
         need = deep * wide if prefers_gradient(words, deep, wide) else words * wide
-        if user > first and used + need + ROWS * wide > limit:
+        full = used + need + ROWS * wide > limit or (most is not None and taken + words > most)
+        if user > first and full:
             yield text.take(first, user)
-            first, used = user, 0
-        used += need
+            first, used, taken = user, 0, 0
+        used, taken = used + need, taken + words
     if first < len(text.words):
         yield text.take(first, len(text.words))
 
