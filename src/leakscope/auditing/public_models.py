@@ -14,7 +14,7 @@ from leakscope.auditing.model_loading import (
     pretrained_digest,
     pretrained_name,
 )
-from leakscope.auditing.provenance import prove_unseen, seen_warnings, weights_digest
+from leakscope.auditing.provenance import prove_unseen, seen_warnings
 from leakscope.auditing.public_settings import CROSSFIT, RETRAIN, PublicSettings
 from leakscope.auditing.public_training import (
     Folds,
@@ -31,9 +31,9 @@ from leakscope.leakage.scrutiny.public_surprise import PublicModel, PublicSource
 from leakscope.models.interface import LanguageModel
 from leakscope.models.subword.hub import find_model
 from leakscope.models.subword.loading import is_pretrained
-from leakscope.models.word.model_directory import load_config
+from leakscope.models.word.model_directory import load_config, weights_digest
 from leakscope.models.wrappers.by_user import ByUser
-from leakscope.records.artifacts import digest_of_file, read_json
+from leakscope.records.artifacts import read_json
 from leakscope.records.documents import IntArray
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.model_config import users_digest
@@ -120,10 +120,8 @@ def same_public_model(
         return record.digests == (pretrained_digest(Path(public.public), None),)
     else:
         paths = [Path(public.public)]
-    found = [path / "model.safetensors" for path in paths]
-    return all(path.exists() for path in found) and record.digests == tuple(
-        digest_of_file(path) for path in found
-    )
+    there = all((path / "model.safetensors").exists() for path in paths)
+    return there and record.digests == tuple(weights_digest(path) for path in paths)
 
 
 def _retrained(
@@ -139,7 +137,7 @@ def _retrained(
         return PublicModel(RetrainedModelRecord(name="none needed", digests=()), _nothing)
     target = train_without_owners(corpus, folder, recipe, owners, how.threads, progress)
     prove_unseen(target, corpus, users_digest(owners))
-    digest = digest_of_file(target / "model.safetensors")
+    digest = weights_digest(target)
     record = RetrainedModelRecord(name=target.name, digests=(digest,), users_left_out=len(owners))
     return PublicModel(record, partial(load_for_corpus, target, corpus.path, how))
 
@@ -164,7 +162,7 @@ def _crossfitted(
     )
     record = CrossFittedModelRecord(
         name=path.name,
-        digests=tuple(digest_of_file(folder / "model.safetensors") for folder in folders),
+        digests=tuple(weights_digest(folder) for folder in folders),
         folds=known.folds,
         owners_judged=len(owners),
         trained_like_the_audited_model=alike,
@@ -182,7 +180,7 @@ def _given(
 ) -> PublicModel:
     """A model that somebody chose, with a warning if it has seen the users."""
     config = load_config(path)
-    digest = digest_of_file(path / "model.safetensors")
+    digest = weights_digest(path)
     record = GivenModelRecord(
         name=path.resolve().name,
         digests=(digest,),

@@ -12,13 +12,16 @@ from leakscope.commands.signatures import takes_options_of
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
 from leakscope.leakage.hardening.hardened_points import HardenedPoint, harden_run
-from leakscope.records.artifacts import write_json
+from leakscope.records.artifacts import write_sealed
 from leakscope.records.output_claim import claimed
 from leakscope.records.runs.run_manifest import open_run
+from leakscope.records.seal import SEAL
 from leakscope.reporting.pages.harden_page import write_hardening
 
 BLOCK_LIST = "blocklist.bloom"
 CURVES = "harden.json"
+PAGE = "harden.html"
+HARDEN_FILES = (BLOCK_LIST, PAGE, SEAL, CURVES)
 
 
 @takes_options_of("harden")
@@ -40,7 +43,7 @@ def harden(
     for each in runs[1:]:
         open_run(each)
     with claimed(target, "harden") as claim:
-        claim.clear((BLOCK_LIST, CURVES))
+        claim.clear(HARDEN_FILES)
         points = harden_run(
             source, opened, asked.thresholds, threads=asked.threads, progress=progress
         )
@@ -56,6 +59,7 @@ def harden(
             )
             progress("block list", 1, 1)
         rows = [asdict(point) for point in points]
-        write_json(target / CURVES, {"points": rows})
         write_hardening(source, rows, target)
+        made = [name for name in (BLOCK_LIST, PAGE) if (target / name).exists()]
+        write_sealed(target / CURVES, {"points": rows}, made)
     return points

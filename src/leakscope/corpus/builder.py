@@ -28,12 +28,13 @@ from leakscope.corpus.split import TRAIN, VALIDATION, in_validation
 from leakscope.corpus.store import Corpus
 from leakscope.corpus.words import words
 from leakscope.engine.progress import Progress, silent
-from leakscope.records.artifacts import private_directory, write_json
+from leakscope.records.artifacts import private_directory, write_sealed
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.output_claim import Claim, claimed, remove
+from leakscope.records.seal import SEAL
 
 BUILDING, SHARDS, LEXICON, MANIFEST = ".building", "shards", "lexicon.parquet", "manifest.json"
-CORPUS_FILES = (MANIFEST, BUILDING, SHARDS, LEXICON)
+CORPUS_FILES = (MANIFEST, BUILDING, SHARDS, LEXICON, SEAL)
 
 
 def build(
@@ -138,7 +139,8 @@ def _build(
         set_aside=dict(sorted(aside.items())),
     )
     shutil.rmtree(building)
-    write_json(out / MANIFEST, manifest)  # last: its presence means completeness
+    # Last: its presence means completeness.
+    write_sealed(out / MANIFEST, manifest, [LEXICON, *(f"{SHARDS}/{name}" for name in names)])
     return Corpus.open(out)
 
 

@@ -50,3 +50,5 @@ class CorpusManifest(BaseModel):
     """Quantiles over users: min, p25, median, p75, p90, p99, max, and the mean."""
     set_aside: dict[str, int]
     """Rows that could not be used, by reason."""
+    sealed: bool = False
+    """Whether a seal lists the digests of all files; earlier versions had none."""

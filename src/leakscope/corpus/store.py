@@ -16,10 +16,19 @@ from leakscope.corpus.shard_bounds import (
     ShardBounds,
     require_sound,
     shard_bounds,
+    shard_paths,
     untrue,
 )
 from leakscope.corpus.split import TRAIN
-from leakscope.records.artifacts import damaged, open_parquet, read_json, read_parquet
+from leakscope.records.artifacts import (
+    check,
+    checked_digest,
+    damaged,
+    missing,
+    open_parquet,
+    read_json,
+    read_parquet,
+)
 from leakscope.records.documents import Documents
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.ragged import offsets_of
@@ -32,12 +41,20 @@ class Shard:
     path: Path
     bounds: ShardBounds
 
+    @cached_property
+    def digest(self) -> str:
+        """Of the file, which is held to its seal; once for all that is read from it."""
+        try:
+            return checked_digest(self.path)
+        except FileNotFoundError:
+            raise missing(self.path) from None
+
     def documents(self, split: str = TRAIN, *, texts: bool = False) -> Iterator[Documents]:
         """Stream the documents of one split, a row group at a time, in user order; every number
         in them is within the shard's bounds.
         """
         columns = ["user", "document", "split", "words"] + (["text"] if texts else [])
-        reader = open_parquet(self.path)
+        reader = open_parquet(self.path, checked=bool(self.digest))
         checker = ChunkChecker(self.path, self.bounds)
         for group in range(reader.num_row_groups):
             try:
@@ -52,7 +69,7 @@ class Shard:
 
     def user_keys(self) -> dict[int, str]:
         """The key of each user in the shard, by number."""
-        table = read_parquet(self.path, ["user", "user_key"])
+        table = read_parquet(self.path, ["user", "user_key"], checked=bool(self.digest))
         pairs = table.group_by(["user", "user_key"]).aggregate([])
         try:
             keys = pairs["user_key"].to_pylist()
@@ -101,7 +118,12 @@ class Corpus:
     @cached_property
     def shards(self) -> list[Shard]:
         """The shards in user order, none of which has users of another."""
-        return [Shard(path, bounds) for path, bounds in shard_bounds(self.path, self.manifest)]
+        try:
+            return [Shard(path, bounds) for path, bounds in shard_bounds(self.path, self.manifest)]
+        except LeakscopeError:
+            for path in shard_paths(self.path, self.manifest.shards):
+                check(path)  # of what is damaged, its seal knows best
+            raise
 
     def documents(self, split: str = TRAIN, *, texts: bool = False) -> Iterator[Documents]:
         """Stream all documents of one split, in user order."""

@@ -40,14 +40,16 @@ def map_shards(
     folder: Path,
     *,
     workers: int = 1,
+    keep: Callable[[Path], bool] = Path.exists,
     progress: Progress = silent,
 ) -> list[Path]:
-    """The output of `stage` for each shard, in order; those that exist already are kept.
+    """The output of `stage` for each shard, in order; those that exist already are kept, if `keep`
+    finds them good.
 
     `keys[i]` is the digest of everything that decides the output for shard i.
     """
     targets = [folder / f"{stage.name}-{key}.parquet" for key in keys]
-    due = [index for index, target in enumerate(targets) if not target.exists()]
+    due = [index for index, target in enumerate(targets) if not keep(target)]
     done = len(targets) - len(due)
     progress(stage.name, done, len(targets))
     if workers <= 1 or len(due) <= 1:

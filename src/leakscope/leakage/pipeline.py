@@ -15,7 +15,13 @@ from leakscope.engine.shard_map import map_shards
 from leakscope.leakage.correct_runs.score_stage import ScoreStage, totals_in
 from leakscope.leakage.counts.user_sizes import UserSizes
 from leakscope.leakage.metrics import metrics_of
-from leakscope.leakage.run_directory import RunDirectory, claimed_run, manifest_of
+from leakscope.leakage.run_directory import (
+    PAGE,
+    RUN_FILES,
+    RunDirectory,
+    claimed_run,
+    manifest_of,
+)
 from leakscope.leakage.run_tables.occurrence_table import write_occurrences
 from leakscope.leakage.run_tables.sequence_table import SequenceSource, write_sequences
 from leakscope.leakage.run_tables.spelling import Speller, user_keys
@@ -31,7 +37,13 @@ from leakscope.leakage.subject import Subject
 from leakscope.models.evaluation import perplexity_of
 from leakscope.models.interface import LanguageModel
 from leakscope.models.wrappers.hardened import HardenedModel
-from leakscope.records.artifacts import digest_of, digest_of_file, write_json
+from leakscope.records.artifacts import (
+    digest_of,
+    is_intact,
+    seal_files,
+    write_json,
+    write_sealed,
+)
 from leakscope.records.measured import Measured
 from leakscope.records.models.model_config import ModelConfig
 from leakscope.records.models.model_figures import ModelFigures
@@ -109,9 +121,12 @@ def audit_into(
     _write_tables(out, parts, corpus, settings, counted, look, sizes)
     write_json(out / "metrics.json", metrics)
     record = None if judge is None else judge.record
-    write_json(out / "manifest.json", manifest_of(subject, corpus, settings, record))
+    made = [name for name in RUN_FILES if name.endswith(".parquet") and (out / name).exists()]
+    manifest = manifest_of(subject, corpus, settings, record)
+    write_sealed(out / "manifest.json", manifest, ["metrics.json", *made])
     if page is not None:
-        page(out)
+        page(out)  # which reads all the others
+        seal_files(out, [PAGE] if (out / PAGE).exists() else [])
     progress("write", 1, 1)
     return metrics
 
@@ -159,12 +174,16 @@ class _Scoring:
             "block_list": settings.block_list,
             "leakscope": version("leakscope"),
         }
-        keys = [
-            digest_of({**identity, "shard": digest_of_file(shard.path)})
-            for shard in self.corpus.shards
-        ]
+        keys = [digest_of({**identity, "shard": shard.digest}) for shard in self.corpus.shards]
         stage = ScoreStage(self.corpus.path, load, settings.top_k, settings.full_perplexity)
-        return map_shards(stage, keys, self.work, workers=self.workers, progress=self.progress)
+        return map_shards(
+            stage,
+            keys,
+            self.work,
+            workers=self.workers,
+            keep=is_intact,
+            progress=self.progress,
+        )
 
 
 def _on_every_word(parts: list[Path], corpus: Corpus, settings: ReportSettings) -> ModelFigures:

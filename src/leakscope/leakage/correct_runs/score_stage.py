@@ -56,7 +56,7 @@ def score_shard(
 ) -> None:
     """Write the occurrences of one shard; the file's metadata has its `ShardTotals`."""
     near_ties, log_prob = 0, 0.0
-    with parquet_sink(target, _SCHEMA) as writer:
+    with parquet_sink(target, _SCHEMA, sealed=True) as writer:
         for documents in shard.documents(texts=model.needs_text):
             for piece in documents.pieces(PIECE_WORDS):
                 scores = model.score(piece, top_k=top_k, every_probability=full)

@@ -9,7 +9,7 @@ import pyarrow as pa
 from leakscope.corpus.split import VALIDATION
 from leakscope.corpus.store import Corpus
 from leakscope.models.interface import LanguageModel
-from leakscope.records.artifacts import read_parquet, write_parquet
+from leakscope.records.artifacts import read_parquet, sealed_digest, write_parquet
 from leakscope.records.documents import FloatArray, IntArray
 from leakscope.records.runs.occurrence_columns import validation_schema
 
@@ -62,7 +62,7 @@ def write_answers(path: Path, answers: ValidationAnswers) -> None:
 def stored_answers(run: Path) -> ValidationAnswers | None:
     """The stored answers on validation words; None if there are none."""
     path = run / "validation.parquet"
-    if not path.exists():
+    if not path.exists() and sealed_digest(path) is None:
         return None
     table = read_parquet(path)
     if not len(table):

@@ -105,6 +105,8 @@ class ModelConfig(BaseModel):
     mitigation: AnyMitigation = PlainRecord()
     """What the training did against leakage, and what that came to."""
     versions: dict[str, str]
+    sealed: bool = False
+    """Whether a seal lists the digests of all files; earlier versions had none."""
 
     @model_validator(mode="before")
     @classmethod

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from leakscope.records.artifacts import private_directory, write_json, write_text
+from leakscope.records.artifacts import private_directory, seal_files, write_json, write_text
 from leakscope.records.unique import HELD_BY
 from leakscope.reporting.comparison.compared_runs import (
     ComparedRun,
@@ -53,6 +53,7 @@ def write_comparison(runs: Sequence[ComparedRun], out: Path) -> Path:
     )
     path = out / "compare.html"
     write_text(path, page)
+    seal_files(out, ["compare.json", "compare.html"])
     return path
 
 
