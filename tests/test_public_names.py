@@ -13,7 +13,7 @@ from leakscope.commands.option_tables import COMMANDS, all_parts, named_options
 
 NAMES = [
     "LeakageCallback", "LeakscopeError", "__version__", "compare", "corpus", "demo", "harden",
-    "make_private", "open_run", "probe", "report", "settings", "suggest", "train",
+    "make_private", "open_run", "probe", "report", "settings", "suggest", "train", "verify",
 ]  # fmt: skip
 
 

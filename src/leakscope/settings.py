@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         ProbeSettings,
         SuggestSettings,
         TrainChoices,
+        VerifySettings,
     )
     from leakscope.corpus.build_settings import BuildSettings
     from leakscope.corpus.cleaning.clean_settings import CleanSettings
@@ -61,6 +62,7 @@ __all__ = [
     "SynthSettings",
     "TrainChoices",
     "TrainSettings",
+    "VerifySettings",
 ]
 
 
