@@ -53,7 +53,7 @@ class Answers:
             return None
         try:
             found: dict[str, Any] = json.loads(zstandard.decompress(row[0]))
-        except (zstandard.ZstdError, ValueError):
+        except (zstandard.ZstdError, ValueError, MemoryError):
             raise self._damaged() from None
         return found
 
