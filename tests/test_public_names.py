@@ -13,8 +13,8 @@ from leakscope.commands.option_tables import COMMANDS, all_parts, named_options
 
 NAMES = [
     "LeakageCallback", "LeakscopeError", "__version__", "compare", "corpus", "demo", "export",
-    "harden",
-    "make_private", "open_run", "probe", "report", "settings", "suggest", "train",
+    "harden", "make_private", "open_run", "probe", "report", "settings", "suggest", "train",
+    "verify",
 ]  # fmt: skip
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from leakscope.commands.report import report
     from leakscope.commands.suggest import suggest
     from leakscope.commands.train import train
+    from leakscope.commands.verify import verify
     from leakscope.records.errors import LeakscopeError
     from leakscope.training.dp.custom_loop.make_private import make_private
 
@@ -45,6 +46,7 @@ _HOMES = {
     "report": "commands.report",
     "suggest": "commands.suggest",
     "train": "commands.train",
+    "verify": "commands.verify",
 }
 
 __all__ = [
@@ -63,6 +65,7 @@ __all__ = [
     "settings",
     "suggest",
     "train",
+    "verify",
 ]
 
 

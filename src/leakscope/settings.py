@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         ProbeSettings,
         SuggestSettings,
         TrainChoices,
+        VerifySettings,
     )
     from leakscope.corpus.build_settings import BuildSettings
     from leakscope.corpus.cleaning.clean_settings import CleanSettings
@@ -63,6 +64,7 @@ __all__ = [
     "SynthSettings",
     "TrainChoices",
     "TrainSettings",
+    "VerifySettings",
 ]
 
 

@@ -18,6 +18,7 @@ from leakscope.records.runs.run_manifest import open_run
 from leakscope.reporting.pages.report_page import write_page
 from leakscope.training.dp.dp_settings import PrivacySettings
 from leakscope.training.train_settings import TrainSettings
+from resealed import reseal
 
 SEED = 1_834_729_561  # such that no other number is likely to look like it
 TERMS = PrivacySettings(rate=0.5, noise_multiplier=0.5, insecure_seed=SEED)
@@ -62,6 +63,7 @@ def test_models_and_runs_of_older_versions_do_not_give_it_away(corpus, tmp_path)
     config = json.loads((tmp_path / "m" / "config.json").read_text())
     config["training"]["mitigation"]["insecure_seed"] = SEED
     (tmp_path / "m" / "config.json").write_text(json.dumps(config))
+    reseal(tmp_path / "m")
     report(
         tmp_path / "m", corpus.path, tmp_path / "r", PublicSettings("crossfit", folds=2),
         threads=1,
@@ -71,5 +73,6 @@ def test_models_and_runs_of_older_versions_do_not_give_it_away(corpus, tmp_path)
     manifest = json.loads((tmp_path / "r" / "manifest.json").read_text())
     manifest["model"]["training"]["mitigation"]["insecure_seed"] = SEED
     (tmp_path / "r" / "manifest.json").write_text(json.dumps(manifest))
+    reseal(tmp_path / "r")
     write_page(tmp_path / "r")
     assert files_with(SEED, tmp_path / "r") == ["manifest.json"]

@@ -21,6 +21,7 @@ from leakscope.records.errors import LeakscopeError
 from leakscope.records.runs.run_manifest import open_run
 from leakscope.training.dp.dp_settings import PrivacySettings
 from leakscope.training.train_settings import TrainSettings
+from resealed import reseal
 
 PLAIN = TrainSettings(
     Architecture("gru", 1, 4, 6), vocabulary=20, epochs=2, batch_size=4, learning_rate=0.05
@@ -96,6 +97,7 @@ def test_a_vocabulary_that_is_missing_or_changed_is_said_at_once(corpus, elsewhe
     path = tmp_path / "m" / "vocabulary.json"
     words = json.loads(path.read_text())
     path.write_text(json.dumps(words[::-1]))
+    reseal(tmp_path / "m")
     with pytest.raises(LeakscopeError, match="is not the one its config was saved with"):
         recipe_of(tmp_path / "m", corpus, None)
     path.unlink()
@@ -157,5 +159,6 @@ def test_a_private_model_whose_record_is_gone_is_not_guessed_at(corpus, tmp_path
     (tmp_path / "m" / "config.json").write_text(
         json.dumps(config | {"mitigation": {"kind": "none"}})
     )
+    reseal(tmp_path / "m")
     with pytest.raises(LeakscopeError, match="does not say how it was trained"):
         recipe_of(tmp_path / "m", corpus, None)

@@ -133,6 +133,7 @@ def test_a_killed_revealed_run_leaves_no_words_in_a_redacted_one(built, leakscop
         "metrics.json",
         "occurrences.parquet",
         "report.html",
+        "seal.txt",
         "sequences.parquet",
         "users.parquet",
         "validation.parquet",

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from leakscope.cli.printing import harmless
+from resealed import reseal
 from saved_causal import saved
 
 SMALL = ("--embedding", 8, "--hidden", 8, "--layers", 1, "--epochs", 1)
@@ -133,6 +134,7 @@ def test_absurd_sizes_of_a_word_model(trained, corpus, tmp_path, fails, change):
     config = json.loads((trained / "config.json").read_text())
     config["architecture"] |= change
     (trained / "config.json").write_text(json.dumps(config))
+    reseal(trained)
     for command in (["probe", trained, "hello"], ["report", trained, corpus.path]):
         more = ["--out", tmp_path / "r"] if command[0] == "report" else []
         said = fails(*command, *more)
@@ -190,6 +192,7 @@ def test_control_characters_do_not_reach_the_terminal(corpus, tmp_path, leakscop
     manifest = corpus.path / "manifest.json"
     known = json.loads(manifest.read_text())
     manifest.write_text(json.dumps(known | {"set_aside": {NASTY: 3}, "digest": NASTY}))
+    reseal(corpus.path)
     for ran in (
         leakscope("corpus", "info", corpus.path),
         leakscope("corpus", "info", corpus.path, "--json"),

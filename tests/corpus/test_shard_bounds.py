@@ -12,6 +12,7 @@ from leakscope.corpus.store import Corpus
 from leakscope.leakage.pipeline import audit
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.runs.report_settings import ReportSettings
+from resealed import reseal
 from small_models import repeated_by, sharp_model
 from subjects import subject_of
 
@@ -30,14 +31,16 @@ def corpus(make_corpus):
 def edit_manifest(corpus, **changes):
     path = corpus.path / "manifest.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    reseal(corpus.path)
 
 
 def edit_column(path, name, change):
-    """Rewrite a column of a Parquet file; checksums and footer are those of an honest file."""
+    """Rewrite a column of a Parquet file; checksums, footer and seal are those of an honest one."""
     table = pq.read_table(path)
     place = table.schema.get_field_index(name)
     column = pa.array(change(table[name].to_pylist()), table.schema.field(name).type)
     pq.write_table(table.set_column(place, table.schema.field(name), column), path)
+    reseal(path.parent.parent if path.parent.name == "shards" else path.parent)
 
 
 def read_all(path):
@@ -170,8 +173,10 @@ def test_columns_are_of_their_kinds(corpus):
     table = pq.read_table(shard)
     wide = table["user"].to_numpy().astype(np.int64) + 2**32  # would wrap to the right users
     pq.write_table(table.set_column(0, "user", pa.array(wide)), shard)
+    reseal(corpus.path)
     assert '"user"' in refused(corpus, "shards/00000.parquet")
     pq.write_table(table.drop_columns(["words"]), shard)
+    reseal(corpus.path)
     assert '"words"' in refused(corpus, "shards/00000.parquet")
 
 
@@ -195,4 +200,5 @@ def test_the_lexicon_is_held_to_itself(corpus, column, change):
 def test_the_lexicon_has_all_its_columns(corpus):
     path = corpus.path / "lexicon.parquet"
     pq.write_table(pq.read_table(path).drop_columns(["count"]), path)
+    reseal(corpus.path)
     refused(corpus, "lexicon.parquet")

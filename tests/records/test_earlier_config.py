@@ -64,7 +64,7 @@ def test_a_config_keeps_every_value(name):
             assert (value, found[where]) == (1, 2)
         elif where != ("privacy",):  # null: no mitigation
             assert found[moved(where)] == value, where
-    new = {("mitigation", "kind"), ("published",)} | (
+    new = {("mitigation", "kind"), ("published",), ("sealed",)} | (
         {("training", "mitigation", "kind")} if name == "dp" else set()
     )
     assert set(found) - {moved(where) for where in values(old)} == new

@@ -18,10 +18,10 @@ from leakscope.corpus.store import Corpus
 from leakscope.leakage.subject import Subject
 from leakscope.models.interface import LanguageModel
 from leakscope.models.subword.loading import is_pretrained
-from leakscope.models.word.model_directory import load_config
+from leakscope.models.word.model_directory import load_config, weights_digest
 from leakscope.models.word.word_model import WordModel
 from leakscope.models.wrappers.blocked import BlockedModel
-from leakscope.records.artifacts import digest_of, digest_of_file
+from leakscope.records.artifacts import digest_of
 from leakscope.records.block_list import BlockList
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.mitigation_settings import without_seed
@@ -84,9 +84,7 @@ def _word_level(
         )
     return Subject(
         name=name or path.resolve().name,
-        digest=digest_of_file(path / "model.safetensors")
-        if (path / "model.safetensors").exists()
-        else "",
+        digest=weights_digest(path) if (path / "model.safetensors").exists() else "",
         config=config,
         load=partial(_load, path, corpus.path, how, block_list),
         figures=figures_of_training(config, corpus),

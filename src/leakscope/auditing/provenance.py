@@ -5,19 +5,11 @@ from pathlib import Path
 
 from leakscope.corpus.manifest import CorpusManifest
 from leakscope.corpus.store import Corpus
-from leakscope.models.word.model_directory import load_config
-from leakscope.records.artifacts import digest_of_file
+from leakscope.models.word.model_directory import load_config, weights_digest
 from leakscope.records.documents import IntArray
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.model_config import ModelConfig, users_digest
 from leakscope.records.runs.report_settings import ReportSettings
-
-
-def weights_digest(path: Path) -> str:
-    """The digest of a model's weights."""
-    if not (path / "model.safetensors").exists():
-        raise LeakscopeError(f"{path} is not a model: it has no model.safetensors.")
-    return digest_of_file(path / "model.safetensors")
 
 
 def prove_unseen(path: Path, corpus: Corpus, left_out: str) -> None:
@@ -55,8 +47,8 @@ def seen_warnings(
     """
     this, without = corpus.manifest, config.without_users
     # Other kinds of models keep their weights elsewhere.
-    weights = None if audited is None else audited / "model.safetensors"
-    known = digest_of_file(weights) if weights is not None and weights.exists() else None
+    is_word_level = audited is not None and (audited / "model.safetensors").exists()
+    known = weights_digest(audited) if audited is not None and is_word_level else None
     made_from = {this.digest, *(given.digest for given in this.inputs)}
     on_this = config.corpus_digest == this.digest
     just_right = without is not None and without.digest == users_digest(owners)

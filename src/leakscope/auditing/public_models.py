@@ -18,7 +18,6 @@ from leakscope.auditing.provenance import (
     prove_unseen,
     seen_warnings,
     untold_warnings,
-    weights_digest,
 )
 from leakscope.auditing.public_settings import CROSSFIT, RETRAIN, PublicSettings
 from leakscope.auditing.public_training import (
@@ -37,9 +36,9 @@ from leakscope.leakage.scrutiny.public_surprise import PublicModel, PublicSource
 from leakscope.models.interface import LanguageModel
 from leakscope.models.subword.hub import find_model
 from leakscope.models.subword.loading import is_pretrained
-from leakscope.models.word.model_directory import load_config
+from leakscope.models.word.model_directory import load_config, weights_digest
 from leakscope.models.wrappers.by_user import ByUser
-from leakscope.records.artifacts import digest_of_file, read_json
+from leakscope.records.artifacts import read_json
 from leakscope.records.documents import IntArray
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.model_config import users_digest
@@ -121,10 +120,8 @@ def same_public_model(
     if public.kind == "given" and is_pretrained(Path(public.public)):
         return record.digests == (answers_digest(Path(public.public), how),)
     paths = _kept(public, record.name, model) if record.digests else []
-    found = [path / "model.safetensors" for path in paths]
-    if not all(path.exists() for path in found) or record.digests != tuple(
-        digest_of_file(path) for path in found
-    ):
+    there = all((path / "model.safetensors").exists() for path in paths)
+    if not there or record.digests != tuple(weights_digest(path) for path in paths):
         return False
     if public.public in (RETRAIN, CROSSFIT):
         recipe = recipe_of(model, corpus, public.warm_start)
@@ -156,7 +153,7 @@ def _retrained(
         return PublicModel(RetrainedModelRecord(name="none needed", digests=()), _nothing)
     target = train_without_owners(corpus, folder, recipe, owners, how.threads, progress)
     prove_unseen(target, corpus, users_digest(owners))
-    digest = digest_of_file(target / "model.safetensors")
+    digest = weights_digest(target)
     record = RetrainedModelRecord(
         name=target.name,
         digests=(digest,),
@@ -181,7 +178,7 @@ def _crossfitted(
     otherwise = _otherwise(folders, audited)
     record = CrossFittedModelRecord(
         name=path.name,
-        digests=tuple(digest_of_file(folder / "model.safetensors") for folder in folders),
+        digests=tuple(weights_digest(folder) for folder in folders),
         folds=known.folds,
         owners_judged=len(owners),
         warnings=(*otherwise, *untold_warnings(load_config(folders[0]))),
@@ -215,7 +212,7 @@ def _given(
 ) -> PublicModel:
     """A model that somebody chose, with a warning if it has seen the users."""
     config = load_config(path)
-    digest = digest_of_file(path / "model.safetensors")
+    digest = weights_digest(path)
     record = GivenModelRecord(
         name=path.resolve().name,
         digests=(digest,),

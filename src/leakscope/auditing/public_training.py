@@ -11,7 +11,7 @@ from leakscope.auditing.training_recipe import Recipe
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress
 from leakscope.models.word.model_directory import load_config
-from leakscope.records.artifacts import digest_of, private_directory, write_json
+from leakscope.records.artifacts import digest_of, private_directory, write_sealed
 from leakscope.records.documents import IntArray
 from leakscope.records.errors import LeakscopeError, OtherTrainingError
 from leakscope.records.models.model_config import users_digest
@@ -29,6 +29,8 @@ class Folds(BaseModel):
     folds: int
     users: int
     """Of the corpus; user i is in fold i modulo `folds` (users are numbered by a hash)."""
+    sealed: bool = False
+    """Whether it has a seal; earlier versions had none."""
 
 
 def fold_of(users: IntArray, folds: int) -> IntArray:
@@ -143,7 +145,7 @@ def train_folds(
         train_without(corpus, target / f"fold-{fold:03d}", recipe, left_out, threads, progress)
     known = Folds(corpus_digest=corpus.manifest.digest, folds=folds, users=corpus.manifest.users)
     if not (target / "folds.json").exists():
-        write_json(target / "folds.json", known)
+        write_sealed(target / "folds.json", known, [])
     return target
 
 

@@ -7,12 +7,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from leakscope.auditing.provenance import weights_digest
 from leakscope.corpus.lexicon import words_digest
 from leakscope.corpus.store import Corpus
 from leakscope.models.subword.loading import is_pretrained
-from leakscope.models.word.model_directory import load_config, words_of
-from leakscope.records.artifacts import digest_of_file
+from leakscope.models.word.model_directory import load_config, weights_digest, words_of
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.earlier_config import current_training, digested_training
 from leakscope.records.models.model_config import ModelConfig
@@ -71,7 +69,7 @@ def recipe_of(model: Path, corpus: Corpus, warm_start: Path | None) -> Recipe:
     config = load_config(model)
     if config.initialized_from is not None:
         given = warm_start
-        if given is None or digest_of_file(given / "model.safetensors") != config.initialized_from:
+        if given is None or weights_digest(given) != config.initialized_from:
             raise LeakscopeError(
                 f"The model in {model} was started from another model; give the same one by "
                 f"--warm-start so that the public model can start from it too."

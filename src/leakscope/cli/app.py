@@ -13,7 +13,7 @@ from leakscope.cli.wrong_usage import sentence
 
 COMMANDS = (
     "demo", "corpus build", "corpus clean", "corpus info", "corpus synth", "train", "report",
-    "compare", "harden", "suggest", "probe", "export", "completion",
+    "compare", "harden", "suggest", "probe", "export", "verify", "completion",
 )  # fmt: skip
 """Each is in the file of its name, such as `corpus_build.py`."""
 

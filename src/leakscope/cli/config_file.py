@@ -44,6 +44,7 @@ def _options_in(path: Path, command: str, given: set[str]) -> dict[str, Any]:
             f"{path} is not a TOML file, nor the manifest.json of a run; mend it."
         ) from None
     if path.suffix == ".json":
+        _check(path)
         if command != "report" or not isinstance(data, dict) or "corpus_digest" not in data:
             raise LeakscopeError(
                 f"{path} is not a TOML file; only leakscope report takes JSON: a run's manifest."
@@ -62,6 +63,13 @@ def _options_in(path: Path, command: str, given: set[str]) -> dict[str, Any]:
     if not isinstance(table, dict):
         raise LeakscopeError(f"[{command.replace(' ', '.')}] in {path} is not a table of options.")
     return {key.replace("-", "_"): value for key, value in (found | table).items()}
+
+
+def _check(manifest: Path) -> None:
+    """Hold a manifest to its seal; imported here, since help reads no files of ours."""
+    from leakscope.records.artifacts import check
+
+    check(manifest)
 
 
 def _of_older_run(manifest: dict[str, Any], given: set[str]) -> dict[str, Any]:

@@ -87,6 +87,23 @@ class ProbeSettings:
 
 
 @dataclass(frozen=True)
+class VerifySettings:
+    """Signatures, which verify makes and checks."""
+
+    sign: Path | None = None
+    """Sign what is intact with this SSH key, by ssh-keygen. The signature is over the seal, which
+    has the digests of all files."""
+    signers: Path | None = None
+    """Check signatures: a file of allowed signers, as in the manual of ssh-keygen."""
+    signer: str | None = None
+    """Who must have signed, as that file names them."""
+
+    def __post_init__(self) -> None:
+        if (self.signers is None) != (self.signer is None):
+            raise LeakscopeError("--signers and --signer belong together; give both.")
+
+
+@dataclass(frozen=True)
 class TrainChoices:
     """What a training is made of, besides its settings."""
 

@@ -12,13 +12,14 @@ from leakscope.commands.signatures import takes_options_of
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
 from leakscope.leakage.hardening.hardened_points import HardenedPoint, harden_run
-from leakscope.records.artifacts import write_json
+from leakscope.records.artifacts import write_sealed
 from leakscope.records.output_claim import claimed, remove
 from leakscope.records.runs.run_manifest import open_run
+from leakscope.records.seal import SEAL
 from leakscope.reporting.pages.harden_page import write_hardening
 
 BLOCK_LIST, CURVES, PAGE = "blocklist.bloom", "harden.json", "harden.html"
-FILES = (BLOCK_LIST, CURVES, PAGE)
+HARDEN_FILES = (BLOCK_LIST, PAGE, SEAL, CURVES)
 
 
 @takes_options_of("harden")
@@ -39,11 +40,11 @@ def harden(
     for each in () if asked.no_block_list else asked.also:
         open_run(each)
     with claimed(target, "harden") as claim:
-        claim.clear(FILES)
+        claim.clear(HARDEN_FILES)
         try:
             return _harden(source, opened, target, asked, progress)
         except BaseException:
-            for name in FILES:  # half of it serves nobody
+            for name in HARDEN_FILES:  # half of it serves nobody
                 remove(target / name)
             raise
 
@@ -65,6 +66,7 @@ def _harden(
         )
         progress("block list", 1, 1)
     rows = [asdict(point) for point in points]
-    write_json(out / CURVES, {"points": rows})
     write_hardening(run, rows, out)
+    made = [name for name in (BLOCK_LIST, PAGE) if (out / name).exists()]
+    write_sealed(out / CURVES, {"points": rows}, made)
     return points

@@ -51,6 +51,7 @@ _PARTS: dict[str, tuple[Part, ...]] = {
     "compare": (Part(f"{_SMALL}:CompareSettings", "Options"),),
     "harden": (Part(f"{_SMALL}:HardenSettings", "Options"),),
     "suggest": (Part(f"{_SMALL}:SuggestSettings", "Options"),),
+    "verify": (Part(f"{_SMALL}:VerifySettings", "Signatures"),),
     "probe": (
         Part(f"{_SMALL}:ProbeSettings", "Options"),
         Part(

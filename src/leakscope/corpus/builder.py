@@ -35,12 +35,13 @@ from leakscope.corpus.split import TRAIN, VALIDATION, in_validation, split_named
 from leakscope.corpus.store import Corpus
 from leakscope.corpus.words import words
 from leakscope.engine.progress import Progress, silent
-from leakscope.records.artifacts import private_directory, write_json
+from leakscope.records.artifacts import private_directory, write_sealed
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.output_claim import Claim, claimed, remove
+from leakscope.records.seal import SEAL
 
 BUILDING, SHARDS, LEXICON, MANIFEST = ".building", "shards", "lexicon.parquet", "manifest.json"
-CORPUS_FILES = (MANIFEST, BUILDING, SHARDS, LEXICON)
+CORPUS_FILES = (MANIFEST, BUILDING, SHARDS, LEXICON, SEAL)
 
 
 def build(
@@ -109,7 +110,8 @@ def build_into(
         made = _build(rows, out, building, settings or BuildSettings(), progress)
         manifest = made.model_copy(update={"inputs": inputs or [], "split_given": split_given})
         shutil.rmtree(building)
-        write_json(out / MANIFEST, manifest)  # last: its presence means completeness
+        shards = [f"{SHARDS}/{name}" for name in manifest.shards]
+        write_sealed(out / MANIFEST, manifest, [LEXICON, *shards])  # last: now it is complete
         return Corpus.open(out)
     except BaseException:
         for name in CORPUS_FILES:  # they hold text

@@ -53,6 +53,8 @@ class CorpusManifest(BaseModel):
     split_given: bool = False
     """Whether the input itself said which documents are held out, so that they have not been drawn
     here."""
+    sealed: bool = False
+    """Whether a seal lists the digests of all files; earlier versions had none."""
 
     @property
     def says_what_was_trained_on(self) -> bool:

@@ -53,7 +53,7 @@ def shard_bounds(corpus: Path, manifest: CorpusManifest) -> list[tuple[Path, Sha
     """
     found, rows, user, document = [], 0, -1, -1
     for path in shard_paths(corpus, manifest.shards):
-        with open_parquet(path) as reader:
+        with open_parquet(path, checked=True) as reader:  # a shard is checked when it is read
             _require_schema(path, reader.schema_arrow)
             rows += reader.metadata.num_rows
             users, documents = (_range(path, reader, name) for name in ("user", "document"))

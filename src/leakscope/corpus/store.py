@@ -17,10 +17,19 @@ from leakscope.corpus.shard_bounds import (
     ShardBounds,
     require_sound,
     shard_bounds,
+    shard_paths,
     untrue,
 )
 from leakscope.corpus.split import ALL, TRAIN, VALIDATION
-from leakscope.records.artifacts import damaged, open_parquet, read_json, read_parquet
+from leakscope.records.artifacts import (
+    check,
+    checked_digest,
+    damaged,
+    missing,
+    open_parquet,
+    read_json,
+    read_parquet,
+)
 from leakscope.records.documents import Documents
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.ragged import offsets_of
@@ -35,6 +44,14 @@ class Shard:
     training: str = TRAIN
     """See `Corpus.training`."""
 
+    @cached_property
+    def digest(self) -> str:
+        """Of the file, which is held to its seal; once for all that is read from it."""
+        try:
+            return checked_digest(self.path)
+        except FileNotFoundError:
+            raise missing(self.path) from None
+
     def documents(self, split: str | None = None, *, texts: bool = False) -> Iterator[Documents]:
         """Stream the documents of one split (by default D), a row group at a time, in user order;
         every number in them is within the shard's bounds.
@@ -46,7 +63,7 @@ class Shard:
         self, split: str | None = None, *, texts: bool = False
     ) -> Iterator[tuple[int, Documents]]:
         """The same, with the number of each row group."""
-        reader = open_parquet(self.path)
+        reader = open_parquet(self.path, checked=bool(self.digest))
         checker = ChunkChecker(self.path, self.bounds)
         for group in range(reader.num_row_groups):
             documents = self._read(reader, group, split or self.training, texts=texts)
@@ -56,7 +73,7 @@ class Shard:
 
     def group(self, number: int, *, texts: bool = False) -> Documents:
         """The documents of D in one row group, by its number."""
-        reader = open_parquet(self.path)
+        reader = open_parquet(self.path, checked=bool(self.digest))
         if number >= reader.num_row_groups:
             raise damaged(self.path)
         documents = self._read(reader, number, self.training, texts=texts)
@@ -74,7 +91,7 @@ class Shard:
 
     def user_keys(self) -> dict[int, str]:
         """The key of each user in the shard, by number."""
-        table = read_parquet(self.path, ["user", "user_key"])
+        table = read_parquet(self.path, ["user", "user_key"], checked=bool(self.digest))
         pairs = table.group_by(["user", "user_key"]).aggregate([])
         try:
             keys = pairs["user_key"].to_pylist()
@@ -126,7 +143,12 @@ class Corpus:
     @cached_property
     def shards(self) -> list[Shard]:
         """The shards in user order, none of which has users of another."""
-        found = shard_bounds(self.path, self.manifest)
+        try:
+            found = shard_bounds(self.path, self.manifest)
+        except LeakscopeError:
+            for path in shard_paths(self.path, self.manifest.shards):
+                check(path)  # of what is damaged, its seal knows best
+            raise
         return [Shard(path, bounds, self.training) for path, bounds in found]
 
     def trained_on(self, training: str | None) -> "Corpus":

@@ -43,15 +43,17 @@ def map_shards(
     sizes: Sequence[int] | None = None,
     unit: str = "",
     workers: int = 1,
+    keep: Callable[[Path], bool] = Path.exists,
     progress: Progress = silent,
 ) -> list[Path]:
-    """The output of `stage` for each shard, in order; those that exist already are kept.
+    """The output of `stage` for each shard, in order; those that exist already are kept, if `keep`
+    finds them good.
 
     `keys[i]` is the digest of everything that decides the output for shard i. Progress is told in
     `sizes[i]`, so many of a `unit` for shard i, or else in shards.
     """
     targets = [folder / f"{stage.name}-{key}.parquet" for key in keys]
-    due = [index for index, target in enumerate(targets) if not target.exists()]
+    due = [index for index, target in enumerate(targets) if not keep(target)]
     each = [1] * len(targets) if sizes is None else list(sizes)
     total = sum(each)
     done = total - sum(each[index] for index in due)

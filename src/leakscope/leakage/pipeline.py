@@ -21,7 +21,13 @@ from leakscope.leakage.correct_runs.score_stage import (
 )
 from leakscope.leakage.counts.user_sizes import UserSizes
 from leakscope.leakage.metrics import metrics_of
-from leakscope.leakage.run_directory import RunDirectory, claimed_run, manifest_of
+from leakscope.leakage.run_directory import (
+    PAGE,
+    RUN_FILES,
+    RunDirectory,
+    claimed_run,
+    manifest_of,
+)
 from leakscope.leakage.run_tables.occurrence_table import write_occurrences
 from leakscope.leakage.run_tables.sequence_table import SequenceSource, write_sequences
 from leakscope.leakage.run_tables.spelling import Speller, user_keys
@@ -37,7 +43,13 @@ from leakscope.leakage.subject import Subject
 from leakscope.models.evaluation import perplexity_of
 from leakscope.models.interface import LanguageModel
 from leakscope.models.wrappers.hardened import HardenedModel
-from leakscope.records.artifacts import digest_of, digest_of_file, write_json
+from leakscope.records.artifacts import (
+    digest_of,
+    is_intact,
+    seal_files,
+    write_json,
+    write_sealed,
+)
 from leakscope.records.measured import Measured
 from leakscope.records.models.model_config import ModelConfig
 from leakscope.records.models.model_figures import ModelFigures
@@ -117,9 +129,12 @@ def audit_into(
     _write_tables(out, parts, corpus, settings, counted, look, sizes)
     write_json(out / "metrics.json", metrics)
     record = None if judge is None else judge.record
-    write_json(out / "manifest.json", manifest_of(subject, corpus, settings, record))
+    made = [name for name in RUN_FILES if name.endswith(".parquet") and (out / name).exists()]
+    manifest = manifest_of(subject, corpus, settings, record)
+    write_sealed(out / "manifest.json", manifest, ["metrics.json", *made])
     if page is not None:
-        page(out)
+        page(out)  # which reads all the others
+        seal_files(out, [PAGE] if (out / PAGE).exists() else [])
     progress("write", 1, 1)
     return metrics
 
@@ -172,7 +187,7 @@ class _Scoring:
             "leakscope": version("leakscope"),
             "trained_on": self.corpus.training,
         }
-        shards = [digest_of_file(shard.path) for shard in self.corpus.shards]
+        shards = [shard.digest for shard in self.corpus.shards]
         pieces = pieces_of(self.corpus, words)
         return map_shards(
             ScoreStage(
@@ -188,6 +203,7 @@ class _Scoring:
             sizes=[piece.words for piece in pieces],
             unit="words",
             workers=self.workers,
+            keep=is_intact,
             progress=self.progress,
         )
 

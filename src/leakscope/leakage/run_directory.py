@@ -15,14 +15,17 @@ from leakscope.records.models.public_model import PublicModelRecord
 from leakscope.records.output_claim import claimed
 from leakscope.records.runs.report_settings import ReportSettings
 from leakscope.records.runs.run_manifest import RunManifest, open_run
+from leakscope.records.seal import SEAL
 
 PACKAGES = ("leakscope", "torch", "numpy", "numba", "pyarrow")
 WORK = ".work"
+PAGE = "report.html"
 RUN_FILES = (
     "manifest.json",
     "metrics.json",
     "occurrences.parquet",
-    "report.html",
+    PAGE,
+    SEAL,
     "sequences.parquet",
     "users.parquet",
     "validation.parquet",
@@ -74,6 +77,7 @@ def manifest_of(
         model=subject.config,
         options=subject.options,
         public=public,
+        sealed=True,
     )
 
 
@@ -91,6 +95,8 @@ def is_same_run(
         return False
     known = open_run(out)[0]
     wanted = manifest_of(subject, corpus, settings, None)
-    # Options say how it was run as well: on how many threads, or into which directory.
-    same = known.model_copy(update={"public": None, "options": wanted.options}) == wanted
+    # Options say how it was run as well: on how many threads, or into which directory. Runs of
+    # earlier versions have no seal.
+    alike = {"public": None, "options": wanted.options, "sealed": True}
+    same = known.model_copy(update=alike) == wanted
     return same and same_public_model(known.public)

@@ -1,7 +1,8 @@
 """Checkpoints: everything that a killed training needs to go on to the same weights.
 
-The weights and the optimizer's state are safetensors in a folder of their own; a small JSON
-file that names the folder is replaced last, so there is always one whole checkpoint.
+The weights and the optimizer's state are safetensors in a folder of their own, which has a seal; a
+small JSON file that names the folder is replaced last, so there is always one whole checkpoint. The
+folder keeps a copy of that file, so that its bytes are sealed, too.
 """
 
 import json
@@ -15,13 +16,24 @@ import torch
 from pydantic import BaseModel, ConfigDict
 
 from leakscope.models.word.model_directory import load_weights, save_weights
-from leakscope.records.artifacts import private_directory, read_json, write_json
+from leakscope.records.artifacts import (
+    checked_bytes,
+    damaged,
+    missing,
+    private_directory,
+    read_json,
+    seal_files,
+    sealed_digest,
+    write_json,
+)
 from leakscope.records.errors import OtherTrainingError
 from leakscope.records.output_claim import remove
+from leakscope.records.seal import SEAL
 from leakscope.training.identity import Identity
 from leakscope.training.mitigations.mitigation import Mitigation, TrainedNetwork
 
-_FOLDER = re.compile(r"\d{5,}-\d{9,}")  # as `folder_name` makes them
+RECORD = "checkpoint.json"
+_FOLDER = re.compile(r"\d{5,}-\d{9,}(-\d+)?")  # as `folder_name` and `_unused` make them
 
 
 class Checkpoint(BaseModel):
@@ -45,6 +57,8 @@ class Checkpoint(BaseModel):
     seconds: float
     """Time spent in steps so far."""
     history: list[dict[str, Any]]
+    folder_sealed: bool = False
+    """Whether the folder has a seal; those of older versions have none."""
 
 
 def save_checkpoint(
@@ -55,19 +69,33 @@ def save_checkpoint(
 ) -> None:
     """Write a checkpoint of the model and of what its mitigation adds; remove the one before."""
     root = private_directory(out / "checkpoints")
-    folder = private_directory(root / state.folder)
+    folder = private_directory(_unused(root, state.folder))
+    state = state.model_copy(update={"folder": folder.name, "folder_sealed": True})
     for prefix, trained in _networks(model, mitigation).items():
         save_weights(folder / f"{prefix}model.safetensors", trained.network.state_dict())
         _save_values(folder, f"{prefix}optimizer", _flat(trained.optimizer.state_dict()["state"]))
     if kept := mitigation.state():
         _save_values(folder, "mitigation", kept)
-    write_json(out / "checkpoint.json", state)
+    write_json(folder / RECORD, state)
+    seal_files(folder, [file.name for file in folder.iterdir()])
+    write_json(out / RECORD, state)
     _remove_others(root, state.folder)
+
+
+def _unused(root: Path, name: str) -> Path:
+    """A folder of this name that is not there yet: what the last checkpoint has must not change
+    before the next one is whole.
+    """
+    found, number = root / name, 0
+    while found.exists():
+        number += 1
+        found = root / f"{name}-{number}"
+    return found
 
 
 def remove_checkpoints(out: Path) -> None:
     """Remove the checkpoints of a training that is finished, and nothing that is not ours."""
-    (out / "checkpoint.json").unlink(missing_ok=True)
+    (out / RECORD).unlink(missing_ok=True)
     root = out / "checkpoints"
     if root.is_dir():
         _remove_others(root)
@@ -88,9 +116,10 @@ def _remove_others(root: Path, kept: str | None = None) -> None:
 
 def find_checkpoint(out: Path, identity: Identity) -> Checkpoint | None:
     """The checkpoint of an unfinished training with the same settings, if there is one."""
-    if not (out / "checkpoint.json").exists():
+    if not (out / RECORD).exists():
         return None
-    state = read_json(out / "checkpoint.json", Checkpoint, "a training")
+    state = read_json(out / RECORD, Checkpoint, "a training")
+    _require_copy(out, state)
     if state.settings_digest != identity.digest:
         known = state.made_with
         changes = "" if known is None else identity.changes(known)
@@ -101,6 +130,22 @@ def find_checkpoint(out: Path, identity: Identity) -> Checkpoint | None:
             changes or "other settings or another corpus",
         )
     return state
+
+
+def _require_copy(out: Path, state: Checkpoint) -> None:
+    """Raise unless the record is just the one that is sealed in its folder."""
+    folder = out / "checkpoints" / state.folder
+    if not _FOLDER.fullmatch(state.folder):
+        raise damaged(out / RECORD)
+    if not state.folder_sealed and not (folder / SEAL).exists():
+        return  # of an older version
+    try:
+        if checked_bytes(folder / RECORD) == (out / RECORD).read_bytes():
+            return
+    except FileNotFoundError:
+        if (folder / SEAL).exists():
+            raise missing(folder / RECORD) from None
+    raise damaged(out / RECORD)
 
 
 def load_checkpoint(
@@ -116,7 +161,8 @@ def load_checkpoint(
             restored.setdefault(int(parameter), {})[key] = value
         optimizer = trained.optimizer
         optimizer.load_state_dict(optimizer.state_dict() | {"state": restored})
-    if (folder / "mitigation.json").exists():
+    kept = folder / "mitigation.json"
+    if kept.exists() or sealed_digest(kept) is not None:
         mitigation.restore(_load_values(folder, "mitigation"))
 
 
@@ -141,5 +187,8 @@ def _save_values(folder: Path, name: str, values: Mapping[str, Any]) -> None:
 
 def _load_values(folder: Path, name: str) -> dict[str, Any]:
     """Read what `_save_values` wrote."""
-    plain = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    try:
+        plain = json.loads(checked_bytes(folder / f"{name}.json"))
+    except FileNotFoundError:
+        raise missing(folder / f"{name}.json") from None
     return {**load_weights(folder / f"{name}.safetensors"), **plain}

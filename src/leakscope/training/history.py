@@ -6,9 +6,12 @@ from typing import Any
 import pyarrow as pa
 
 from leakscope.models.evaluation import Evaluation
-from leakscope.records.artifacts import write_parquet
+from leakscope.records.artifacts import parquet_sink
+from leakscope.records.seal import OWN
 
 TOP_K = (1, 3, 5)
+HISTORY = "history.parquet"
+HISTORY_FILES = (HISTORY, HISTORY + OWN)
 Line = dict[str, Any]
 
 
@@ -39,7 +42,8 @@ def describe(line: Line, validation: Evaluation) -> str:
 
 
 def write_history(out: Path, history: list[Line]) -> None:
-    """Write `history.parquet`."""
+    """Write `history.parquet`. It grows until the model is there, so it has a seal of its own."""
     integer = {"step": pa.int64()}
     schema = pa.schema([(name, integer.get(name, pa.float64())) for name in history[0]])
-    write_parquet(out / "history.parquet", pa.Table.from_pylist(history, schema))
+    with parquet_sink(out / HISTORY, schema, sealed=True) as writer:
+        writer.write_table(pa.Table.from_pylist(history, schema))

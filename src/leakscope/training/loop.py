@@ -7,14 +7,15 @@ from typing import Any
 
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
-from leakscope.models.word.model_directory import load_config, words_of
-from leakscope.records.artifacts import digest_of, digest_of_file
+from leakscope.models.word.model_directory import load_config, weights_digest, words_of
+from leakscope.records.artifacts import digest_of
 from leakscope.records.documents import IntArray
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.earlier_config import digested_training
 from leakscope.records.models.model_config import users_digest
 from leakscope.records.output_claim import claimed
 from leakscope.training.checkpoint import find_checkpoint
+from leakscope.training.history import HISTORY_FILES
 from leakscope.training.identity import Identity
 from leakscope.training.mitigations.registry import kept_files
 from leakscope.training.text_origin import comes_from
@@ -54,7 +55,7 @@ def train(
     started_from = None
     if warm_start is not None:
         load_config(warm_start)  # says so if it is no model
-        started_from = digest_of_file(warm_start / "model.safetensors")
+        started_from = weights_digest(warm_start)
     start = StartingPoint(warm_start, started_from, without_users, vocabulary_from)
     identity = _identity(corpus, settings, start)
     forbidden = settings.mitigation.forbids_seen_start
@@ -70,7 +71,7 @@ def train(
         if state is None:
             # Killed before its first checkpoint, a training leaves at most these behind. What a
             # mitigation has written for good stays.
-            claim.clear(("checkpoints", "snapshots", "history.parquet"))
+            claim.clear(("checkpoints", "snapshots", *HISTORY_FILES))
         run = TrainingRun(TrainingSetup(corpus, settings, start), out, identity, progress, clock)
         if state is not None:
             claim.sweep(path for path in out.glob("snapshots/*") if path.is_dir())

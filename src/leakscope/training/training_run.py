@@ -18,6 +18,7 @@ from leakscope.training.checkpoint import (
     save_checkpoint,
 )
 from leakscope.training.history import (
+    HISTORY_FILES,
     TOP_K,
     Line,
     describe,
@@ -82,8 +83,8 @@ class TrainingRun:
                 if interrupted():
                     self._stop()
         self._measure()
-        save_model(self._out, self._model, self._config())
         write_history(self._out, self.history)
+        save_model(self._out, self._model, self._config(), also=HISTORY_FILES)
         remove_checkpoints(self._out)
 
     def _stop(self) -> None:

@@ -203,6 +203,24 @@ def test_a_key_that_no_header_can_carry():
     assert "secret" not in str(failed.value)
 
 
+def test_no_flip_in_an_answer_is_silent(tmp_path):
+    kept, answer = Answers(tmp_path / "a"), {"log_probs": [-1.25 * i for i in range(30)]}
+    kept.keep("k", answer)
+    with sqlite3.connect(tmp_path / "a" / "answers.sqlite") as store:
+        (packed,) = store.execute("SELECT answer FROM answers").fetchone()
+        for place in range(8 * len(packed)):
+            spoilt = bytearray(packed)
+            spoilt[place // 8] ^= 1 << place % 8
+            store.execute("UPDATE answers SET answer = ?", [bytes(spoilt)])
+            store.commit()
+            try:
+                assert kept.find("k") == answer, place
+            except LeakscopeError as error:
+                assert "damaged" in str(error)
+    store.close()
+    kept.close()
+
+
 def test_answers_are_private_and_damage_is_told(tmp_path):
     kept = Answers(tmp_path / "a")
     kept.keep("k", {"text": "é"})

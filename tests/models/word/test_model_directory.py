@@ -11,6 +11,7 @@ from leakscope.corpus.lexicon import words_digest
 from leakscope.models.word.model_directory import architecture_record, load_model, save_model
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.model_config import ModelConfig
+from resealed import reseal
 from small_models import SMALL, sharp_model
 
 WORDS = ["the", "é", "東", "!"]
@@ -61,6 +62,7 @@ def test_weights_that_are_not_finite(saved, value):
     tensors = load_file(path / "model.safetensors")
     tensors["output.bias"][1] = value
     save_file(tensors, path / "model.safetensors")
+    reseal(path)
     with pytest.raises(LeakscopeError, match=r"not finite: output\.bias"):
         load_model(path)
 
@@ -68,6 +70,7 @@ def test_weights_that_are_not_finite(saved, value):
 def test_weights_of_another_shape(saved):
     path, _ = saved()
     save_file({"output.bias": torch.zeros(3)}, path / "model.safetensors")
+    reseal(path)
     with pytest.raises(LeakscopeError, match="do not have the shapes"):
         load_model(path)
 
@@ -75,6 +78,7 @@ def test_weights_of_another_shape(saved):
 def test_a_vocabulary_that_does_not_match(saved):
     path, _ = saved()
     (path / "vocabulary.json").write_text(json.dumps(["the", "e", "x", "!"]))
+    reseal(path)
     with pytest.raises(LeakscopeError, match="not the one its config was saved with"):
         load_model(path)
 
@@ -91,9 +95,11 @@ def test_a_config_of_another_version_or_no_json(saved):
     path, _ = saved()
     config = json.loads((path / "config.json").read_text())
     (path / "config.json").write_text(json.dumps(config | {"schema_version": 99}))
+    reseal(path)
     with pytest.raises(LeakscopeError, match="format 99"):
         load_model(path)
     (path / "config.json").write_text("{")
+    reseal(path)
     with pytest.raises(LeakscopeError, match="cannot be read"):
         load_model(path)
 

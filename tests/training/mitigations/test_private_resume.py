@@ -187,7 +187,8 @@ def test_a_checkpoint_names_another_corpus_and_privacy_given_up(corpus, tmp_path
         train(other, tmp_path / "m", private(checkpoint_steps=2))
     # A checkpoint of an older version cannot name them.
     state = json.loads((tmp_path / "m" / "checkpoint.json").read_text())
-    del state["made_with"]
+    del state["made_with"], state["folder_sealed"]
+    (tmp_path / "m" / "checkpoints" / state["folder"] / "seal.txt").unlink()
     (tmp_path / "m" / "checkpoint.json").write_text(json.dumps(state))
     with pytest.raises(LeakscopeError, match="other settings or another corpus; repeat"):
         train(corpus, tmp_path / "m", plain)

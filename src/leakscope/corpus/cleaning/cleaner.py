@@ -30,10 +30,12 @@ from leakscope.corpus.readers.rows import Row
 from leakscope.corpus.split import TRAIN, VALIDATION
 from leakscope.corpus.store import Corpus, Shard
 from leakscope.engine.progress import Progress, silent
-from leakscope.records.artifacts import write_json
+from leakscope.records.artifacts import seal_files, write_json
 from leakscope.records.documents import Documents, LongArray
 from leakscope.records.output_claim import Claim, claimed
 from leakscope.records.ragged import offsets_of
+
+ACCOUNT = "clean.json"
 
 
 def clean(
@@ -44,7 +46,8 @@ def clean(
     It is built with the settings of the old one, and every document that remains keeps its split.
     """
     with claimed(Path(out), "corpus clean") as claim:
-        claim.clear(CORPUS_FILES)  # without its account, the corpus of a killed one is incomplete
+        # Without its account, the corpus of a killed one is incomplete.
+        claim.clear((*CORPUS_FILES, ACCOUNT))
         return _clean_into(claim, corpus, settings, progress)
 
 
@@ -73,9 +76,10 @@ def _clean_into(
         rare_words=steps.rare.summary() if steps.rare is not None else None,
     )
     try:
-        write_json(claim.path / "clean.json", summary)
+        write_json(claim.path / ACCOUNT, summary)
+        seal_files(claim.path, [ACCOUNT])
     except BaseException:
-        claim.clear(CORPUS_FILES)
+        claim.clear((*CORPUS_FILES, ACCOUNT))
         raise
     return summary
 

@@ -115,7 +115,7 @@ def score_piece(
     scores = model.score(piece, top_k=top_k, every_probability=full)
     near_ties = int(scores.near_tie.sum())
     log_prob = float(scores.log_prob.sum(dtype=np.float64))
-    with parquet_sink(target, _SCHEMA) as writer:
+    with parquet_sink(target, _SCHEMA, sealed=True) as writer:
         writer.write_batch(_to_arrow(collect(piece, scores, top_k)))
         writer.add_key_value_metadata({"near_ties": str(near_ties), "log_prob": repr(log_prob)})
 

@@ -10,7 +10,7 @@ from leakscope.corpus.split import VALIDATION
 from leakscope.corpus.store import Corpus, concatenate
 from leakscope.leakage.scrutiny.document_sample import PIECE_WORDS, ScoredSample, joined
 from leakscope.models.interface import LanguageModel
-from leakscope.records.artifacts import read_parquet, write_parquet
+from leakscope.records.artifacts import read_parquet, sealed_digest, write_parquet
 from leakscope.records.documents import FloatArray, IntArray
 from leakscope.records.runs.occurrence_columns import validation_schema
 
@@ -63,7 +63,7 @@ def write_answers(path: Path, answers: ValidationAnswers) -> None:
 def stored_answers(run: Path) -> ValidationAnswers | None:
     """The stored answers on validation words; None if there are none."""
     path = run / "validation.parquet"
-    if not path.exists():
+    if not path.exists() and sealed_digest(path) is None:
         return None
     table = read_parquet(path)
     if not len(table):

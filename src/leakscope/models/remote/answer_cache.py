@@ -53,13 +53,14 @@ class Answers:
             return None
         try:
             found: dict[str, Any] = json.loads(zstandard.decompress(row[0]))
-        except (zstandard.ZstdError, ValueError):
+        except (zstandard.ZstdError, ValueError, MemoryError):
             raise self._damaged() from None
         return found
 
     def keep(self, key: str, answer: dict[str, Any]) -> None:
         """Write an answer; it is on its way to the disk when this returns."""
-        packed = zstandard.compress(json.dumps(answer).encode())
+        packer = zstandard.ZstdCompressor(write_checksum=True)  # of what is packed
+        packed = packer.compress(json.dumps(answer).encode())
         with self._errors():
             self._store.execute("INSERT OR REPLACE INTO answers VALUES (?, ?)", [key, packed])
 

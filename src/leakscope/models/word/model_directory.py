@@ -1,6 +1,7 @@
-"""Model directories: `config.json`, `vocabulary.json`, `model.safetensors`."""
+"""Model directories: `config.json`, `vocabulary.json`, `model.safetensors`, and their seal."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,13 @@ from leakscope.models.word.logit_noise import measured_noise
 from leakscope.models.word.networks import make_network
 from leakscope.models.word.word_model import WordModel
 from leakscope.records.artifacts import (
+    checked_bytes,
+    checked_digest,
     damaged,
-    digest_of_file,
     private_directory,
     read_json,
     whole_file,
-    write_json,
+    write_sealed,
     write_text,
 )
 from leakscope.records.errors import LeakscopeError
@@ -42,23 +44,24 @@ def save_weights(path: Path, tensors: dict[str, torch.Tensor]) -> None:
 
 
 def load_weights(path: Path) -> dict[str, torch.Tensor]:
-    """Read tensors written by `save_weights`."""
+    """Read tensors written by `save_weights`, as their seal says that they are."""
     try:
+        _digest(path)
         return load_file(path)
-    except FileNotFoundError:
-        raise LeakscopeError(f"{path.parent} is not a model: it has no {path.name}.") from None
     except (SafetensorError, OSError):
         raise damaged(path) from None
 
 
-def save_model(path: Path, model: WordModel, config: ModelConfig) -> None:
-    """Write a model directory; `config.json` comes last, so its presence means completeness."""
+def save_model(path: Path, model: WordModel, config: ModelConfig, also: Iterable[str] = ()) -> None:
+    """Write a model directory; `config.json` comes last, so its presence means completeness. The
+    seal has the files `also`, too, which are there already.
+    """
     private_directory(path)
     write_text(
         path / "vocabulary.json", json.dumps(list(model.vocabulary), ensure_ascii=False) + "\n"
     )
     save_weights(path / "model.safetensors", model.network.state_dict())
-    write_json(path / "config.json", config)
+    write_sealed(path / "config.json", config, ["vocabulary.json", "model.safetensors", *also])
 
 
 def load_config(path: Path) -> ModelConfig:
@@ -85,11 +88,23 @@ def _is_foreign(config: Path) -> bool:
     return isinstance(found, dict) and "model_type" in found
 
 
+def weights_digest(path: Path) -> str:
+    """The digest of a model's weights, as their seal says that they are."""
+    return _digest(path / "model.safetensors")
+
+
+def _digest(weights: Path) -> str:
+    """The digest of a file of weights, which must be there and as its seal says."""
+    if not weights.exists():
+        raise LeakscopeError(f"{weights.parent} is not a model: it has no {weights.name}.")
+    return checked_digest(weights)
+
+
 def ancestry_of(path: Path) -> list[Ancestor]:
     """What weights that start from the model in `path` have been through."""
     config = load_config(path)
     last = Ancestor(
-        weights=digest_of_file(path / "model.safetensors"),
+        weights=weights_digest(path),
         corpus_digest=config.corpus_digest,
         without_users=config.without_users,
     )
@@ -112,7 +127,7 @@ def words_of(path: Path) -> list[str]:
     """The vocabulary of the model in a directory."""
     config = load_config(path)
     try:
-        words = TypeAdapter(list[str]).validate_json((path / "vocabulary.json").read_bytes())
+        words = TypeAdapter(list[str]).validate_json(checked_bytes(path / "vocabulary.json"))
     except FileNotFoundError:
         raise LeakscopeError(f"{path} is not a model: it has no vocabulary.json.") from None
     except ValidationError:

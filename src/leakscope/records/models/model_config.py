@@ -107,6 +107,8 @@ class ModelConfig(BaseModel):
     versions: dict[str, str]
     published: bool = False
     """Whether this is a copy for others, which has no digests of the text: they are empty."""
+    sealed: bool = False
+    """Whether a seal lists the digests of all files; earlier versions had none."""
 
     @model_validator(mode="before")
     @classmethod

@@ -35,6 +35,8 @@ class RunManifest(BaseModel):
     from here."""
     public: PublicModelRecord | None = None
     """The public model, if there was one."""
+    sealed: bool = False
+    """Whether a seal lists the digests of all files; earlier versions had none."""
 
     @property
     def trained_on(self) -> TrainedOn:

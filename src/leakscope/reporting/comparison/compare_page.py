@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from leakscope.records.artifacts import already, private_directory, write_json, write_text
+from leakscope.records.artifacts import (
+    already,
+    private_directory,
+    seal_files,
+    write_json,
+    write_text,
+)
 from leakscope.records.unique import HELD_BY
 from leakscope.reporting.comparison.compared_runs import (
     ComparedRun,
@@ -58,6 +64,7 @@ def write_comparison(runs: Sequence[ComparedRun], out: Path) -> Path:
     )
     path = out / PAGE
     write_text(path, page)
+    seal_files(out, [DATA, PAGE])
     return path
 
 
