@@ -205,8 +205,9 @@ def test_a_file_that_is_there_already_stays(made, tmp_path, fails, leakscope):
     ours, theirs, link = tmp_path / "actions.json", tmp_path / "thesis.txt", tmp_path / "link"
     theirs.write_text("mine")
     link.symlink_to("nowhere")
-    for path in (theirs, link, tmp_path):
+    for path in (theirs, link):
         assert "already exists" in fails("suggest", made / "r", "--out", path)
+    assert "name a file" in fails("suggest", made / "r", "--out", tmp_path)
     assert "in a folder that is there" in fails(
         "suggest", made / "r", "--out", tmp_path / "x" / "y"
     )

@@ -118,9 +118,9 @@ def new_file(path: Path) -> Iterator[Path]:
     """A path to write to, which becomes the file `path` when the block ends well. Whatever is there
     already, or is put there meanwhile, stays, and is an error.
     """
-    if os.path.lexists(path):
+    if os.path.lexists(path) and not path.is_dir():
         raise already(path)
-    if not path.parent.is_dir():
+    if path.is_dir() or not path.parent.is_dir():
         raise LeakscopeError(f"{path} cannot be written; name a file in a folder that is there.")
     staged = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}.leakscope")
     try:
