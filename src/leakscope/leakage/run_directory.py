@@ -26,6 +26,7 @@ RUN_FILES = (
     "sequences.parquet",
     "users.parquet",
     "validation.parquet",
+    "validation_documents.parquet",
 )
 
 

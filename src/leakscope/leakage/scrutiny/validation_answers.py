@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from leakscope.corpus.split import VALIDATION
 from leakscope.corpus.store import Corpus
+from leakscope.leakage.scrutiny.validation_documents import ValidationDocuments
 from leakscope.models.interface import LanguageModel
 from leakscope.records.artifacts import read_parquet, write_parquet
 from leakscope.records.documents import FloatArray, IntArray
@@ -24,6 +25,8 @@ class ValidationAnswers:
     top_log_prob: FloatArray
     log_prob: FloatArray | None = None
     """Of the word itself; not stored."""
+    documents: ValidationDocuments | None = None
+    """What each document costs; None where that is not known."""
 
 
 def validation_answers(
@@ -37,7 +40,7 @@ def validation_answers(
         return None
     rng = np.random.default_rng(0)
     share = min(1.0, words / total)
-    ranks, tops, logs = [], [], []
+    ranks, tops, logs, scored = [], [], [], []
     for documents in corpus.documents(VALIDATION, texts=model.needs_text):
         drawn = documents.take(np.flatnonzero(rng.random(len(documents)) < share))
         for piece in drawn.pieces(PIECE_WORDS):
@@ -45,11 +48,15 @@ def validation_answers(
             ranks.append(scores.rank)
             tops.append(scores.top_log_prob)
             logs.append(scores.log_prob)
+            scored.append((piece, scores.log_prob))
     if not sum(map(len, ranks)):
         return None
     order = rng.permutation(sum(map(len, ranks)))
     return ValidationAnswers(
-        np.concatenate(ranks)[order], np.concatenate(tops)[order], np.concatenate(logs)[order]
+        np.concatenate(ranks)[order],
+        np.concatenate(tops)[order],
+        np.concatenate(logs)[order],
+        ValidationDocuments.of(scored),
     )
 
 
