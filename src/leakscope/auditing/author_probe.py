@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from leakscope.corpus.split import TRAIN, VALIDATION
-from leakscope.corpus.store import Corpus
+from leakscope.corpus.store import Corpus, concatenate
 from leakscope.models.interface import LanguageModel
 from leakscope.records.documents import Documents, FloatArray, LongArray
 from leakscope.records.errors import LeakscopeError
@@ -37,8 +37,8 @@ class AuthorProbe:
 def probe_authors(
     model: LanguageModel, corpus: Corpus, *, hidden: int = 0, seed: int = 0
 ) -> AuthorProbe:
-    """Fit a probe to the states of `model`, which reads the corpus: multinomial logistic regression,
-    or two layers with so many `hidden` units between them.
+    """Fit a probe to the states of `model`, which reads the corpus: multinomial logistic
+    regression, or two layers with so many `hidden` units between them.
     """
     rng = np.random.default_rng(seed)
     fitted, tried = (_documents(model, corpus, split) for split in (TRAIN, VALIDATION))
@@ -65,8 +65,6 @@ def probe_authors(
 
 
 def _documents(model: LanguageModel, corpus: Corpus, split: str) -> Documents:
-    from leakscope.corpus.store import concatenate
-
     found = concatenate(list(corpus.documents(split, texts=model.needs_text)))
     return found.take(np.flatnonzero(found.lengths()))
 

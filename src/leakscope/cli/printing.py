@@ -5,6 +5,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from leakscope.records.user_groups import GROUP_USERS
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
@@ -79,7 +81,9 @@ def warn_of(out: Path) -> None:
         tell(f"warning: {warning}")
 
 
-def print_comparison(runs: "list[ComparedRun]", as_json: bool, group_users: int) -> None:
+def print_comparison(
+    runs: "list[ComparedRun]", as_json: bool, group_users: int = GROUP_USERS
+) -> None:
     """A comparison on the terminal, or its rows as JSON with warnings on standard error."""
     from leakscope.reporting.comparison.compared_runs import cautions, differences
     from leakscope.reporting.comparison.compared_table import compare_rows

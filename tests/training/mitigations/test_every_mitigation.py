@@ -26,7 +26,7 @@ from private_training import TINY, tiny_corpus
 USUAL = {
     "none": PLAIN,
     "dp": PrivacySettings(rate=0.3, noise_multiplier=0.7, insecure_seed=11),
-    "adversarial": AdversarialSettings(2.0, 1.5, 3, discriminator_width=20),
+    "adversarial": AdversarialSettings(2.0, 1.5, 3, discriminator_width=20, discriminator_steps=3),
     "triplet": TripletSettings(2.0, 1.5, 3),
 }
 

@@ -52,19 +52,19 @@ def trainer(folder, term, kind=PrivateTrainer, data=None, **changes):
     return kind(model, arguments, train_dataset=data or examples(), **given)
 
 
-def terms():
-    adversarial = AdversarialSettings(5.0, discriminator_width=32)
-    yield "adversarial", AdversarialTerm(adversarial, WIDTH, AUTHORS)
-    yield "triplet", TripletTerm(TripletSettings(5.0))
+def term_of(name):
+    if name == "triplet":
+        return TripletTerm(TripletSettings(5.0))
+    return AdversarialTerm(AdversarialSettings(5.0, discriminator_width=32), WIDTH, AUTHORS)
 
 
 def without_author(data):
     return [{name: row[name] for name in row if name != "author"} for row in data]
 
 
-@pytest.mark.parametrize(("name", "term"), terms())
-def test_either_term_is_added_logged_and_left_out_of_evaluation(tmp_path, name, term):
-    made = trainer(tmp_path, term)
+@pytest.mark.parametrize("name", ["adversarial", "triplet"])
+def test_either_term_is_added_logged_and_left_out_of_evaluation(tmp_path, name):
+    made = trainer(tmp_path, term_of(name))
     made.train()
     lines = [line for line in made.state.log_history if "loss" in line]
     assert len(lines) == 4 and all("privacy/privacy_loss" in line for line in lines)
@@ -82,7 +82,7 @@ def test_either_term_is_added_logged_and_left_out_of_evaluation(tmp_path, name, 
 
 @pytest.mark.parametrize("name", ["adversarial", "triplet"])
 def test_the_loss_is_the_words_loss_and_the_weighted_term(tmp_path, name):
-    term, twin = (dict(terms())[name] for _ in range(2))
+    term, twin = term_of(name), term_of(name)
     made = trainer(tmp_path, term)
     made.model.train()
     made.model.transformer.drop.p = 0.0
@@ -123,7 +123,7 @@ def test_accumulated_steps_count_the_term_once(tmp_path):
 
 
 def test_what_it_cannot_do_is_said(tmp_path):
-    _, term = next(terms())
+    term = term_of("adversarial")
     with pytest.raises(LeakscopeError, match="remove_unused_columns=False"):
         trainer(tmp_path, term, remove_unused_columns=True)
     made = trainer(tmp_path, term, data=without_author(examples()))
@@ -138,6 +138,7 @@ def test_the_last_state_is_that_of_the_last_token_on_either_side_of_the_padding(
     assert last_states(states, None).tolist() == [[4, 5], [10, 11]]
 
 
+@pytest.mark.filterwarnings("ignore:'pin_memory'")
 def test_the_example_of_the_documentation_runs(tmp_path, monkeypatch):
     page = Path(__file__).parents[3] / "docs" / "regularizers.md"
     (code,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)

@@ -18,6 +18,8 @@ class AdversarialRecord(MitigationRecord):
     users_per_batch: int | None
     """Null: batches were drawn as in plain training."""
     discriminator_width: int
+    discriminator_steps: int
+    """For each of the model's."""
     authors: int
     """Users of the training text."""
     privacy_loss: float | None

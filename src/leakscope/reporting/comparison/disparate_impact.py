@@ -174,8 +174,8 @@ def _again(starts: Longs, counts: Longs, rng: np.random.Generator) -> Longs:
 def _costs(run: Path, baseline: Path) -> _Costs:
     """The documents that both runs have measured, by user."""
     tables = [read_documents(path) for path in (run, baseline)]
-    numbers = [table["document"].to_numpy() for table in tables]
-    _, mine, plain = np.intersect1d(*numbers, assume_unique=True, return_indices=True)
+    known, usual = (table["document"].to_numpy() for table in tables)
+    _, mine, plain = np.intersect1d(known, usual, assume_unique=True, return_indices=True)
     users = tables[0]["user"].to_numpy()[mine].astype(np.int64)
     order = np.argsort(users, kind="stable")
     mine, plain = mine[order], plain[order]

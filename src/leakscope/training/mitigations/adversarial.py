@@ -19,6 +19,7 @@ def start(settings: AdversarialSettings, bench: Workbench) -> RegularizedTrainin
             privacy_warmup=settings.privacy_warmup,
             users_per_batch=settings.users_per_batch,
             discriminator_width=settings.discriminator_width,
+            discriminator_steps=settings.discriminator_steps,
             authors=authors,
             privacy_loss=figures["privacy_loss"],
             discriminator_accuracy=figures["discriminator_accuracy"],

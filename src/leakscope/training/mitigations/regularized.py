@@ -99,7 +99,7 @@ class RegularizedTraining(Mitigation):
         return {name: TrainedNetwork(*each) for name, each in self._term.learners.items()}
 
     def state(self) -> Mapping[str, Any]:
-        """See `Mitigation`: the means of the running epoch."""
+        """See `Mitigation`: what the term keeps, such as the means of the running epoch."""
         return self._term.state()
 
     def restore(self, state: Mapping[str, Any]) -> None:

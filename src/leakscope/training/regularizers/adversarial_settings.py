@@ -27,11 +27,16 @@ class AdversarialSettings(MitigationSettings):
     """Units in the hidden layer of the network that learns to tell authors by their states."""
     discriminator_learning_rate: float = 1e-3
     """How far each step of that network's optimizer goes."""
+    discriminator_steps: int = 1
+    """Steps that the network takes for each of the model's: one on the states of the batch, all
+    others on states of the batches before. More make it a stronger opponent, and cost time."""
 
     def __post_init__(self) -> None:
         check_terms(self.privacy_weight, self.privacy_warmup, self.users_per_batch)
-        if self.discriminator_width < 1:
-            raise LeakscopeError("The discriminator must be at least 1 unit wide.")
+        if min(self.discriminator_width, self.discriminator_steps) < 1:
+            raise LeakscopeError(
+                "The discriminator must be at least 1 unit wide and take at least 1 step."
+            )
         if not 0 < self.discriminator_learning_rate < math.inf:
             raise LeakscopeError(
                 "The learning rate of the discriminator must be positive and finite."

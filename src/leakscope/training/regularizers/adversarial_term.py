@@ -12,6 +12,9 @@ from torch import Tensor, nn
 from leakscope.training.regularizers.adversarial_settings import AdversarialSettings
 from leakscope.training.regularizers.author_term import Learner, RunningMeans
 
+MEMORY = 512
+"""Texts of the last batches whose states a discriminator learns from again."""
+
 
 class Discriminator(nn.Module):
     """Two fully connected layers from a state [n, h] to a logit for each author [n, m]."""
@@ -54,6 +57,8 @@ class AdversarialTerm:
         self._optimizer = torch.optim.Adam(
             self._weights, lr=settings.discriminator_learning_rate, fused=True
         )
+        self._further, self._seed, self._taken = settings.discriminator_steps - 1, seed, 0
+        self._states, self._authors = torch.zeros(0, width), torch.zeros(0, dtype=torch.int64)
         self._means = RunningMeans("privacy_loss", "discriminator_loss", "discriminator_accuracy")
 
     def loss(self, states: Tensor, authors: Tensor) -> Tensor:
@@ -68,10 +73,9 @@ class AdversarialTerm:
             privacy = divergence(logits)
             mistaken = nn.functional.cross_entropy(logits, authors)
             (to_states,) = torch.autograd.grad(privacy, seen, retain_graph=True)
-            to_weights = torch.autograd.grad(mistaken, self._weights)
-        for weight, gradient in zip(self._weights, to_weights, strict=True):
-            weight.grad = gradient
-        self._optimizer.step()
+            self._descend(mistaken)
+            if self._further:
+                self._learn_again(seen.detach(), authors)
         self._means.add(
             privacy_loss=float(privacy.detach()),
             discriminator_loss=float(mistaken.detach()),
@@ -81,6 +85,26 @@ class AdversarialTerm:
             states, privacy.detach(), to_states.to(states.dtype)
         )
         return known
+
+    def _descend(self, loss: Tensor) -> None:
+        """One step of the discriminator; nothing but its weights gets a gradient."""
+        gradients = torch.autograd.grad(loss, self._weights)
+        for weight, gradient in zip(self._weights, gradients, strict=True):
+            weight.grad = gradient
+        self._optimizer.step()
+
+    def _learn_again(self, states: Tensor, authors: Tensor) -> None:
+        """Keep the states of a batch, and take the further steps on draws from what is kept."""
+        device = states.device
+        self._states = torch.cat([self._states.to(device), states])[-MEMORY:]
+        self._authors = torch.cat([self._authors.to(device), authors])[-MEMORY:]
+        # The draws are a function of the seed and of how many batches there were.
+        generator = torch.Generator().manual_seed(self._seed * 1_000_003 + self._taken)
+        self._taken += 1
+        for _ in range(self._further):
+            rows = torch.randint(len(self._states), (len(states),), generator=generator).to(device)
+            logits = self.discriminator(self._states[rows])
+            self._descend(nn.functional.cross_entropy(logits, self._authors[rows]))
 
     @property
     def learners(self) -> Mapping[str, Learner]:
@@ -97,11 +121,14 @@ class AdversarialTerm:
 
     def state(self) -> dict[str, Any]:
         """See `AuthorTerm`."""
-        return self._means.state()
+        memory = {"states": self._states, "authors": self._authors, "taken": self._taken}
+        return self._means.state() | memory
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """See `AuthorTerm`."""
         self._means.restore(state)
+        self._states, self._authors = state["states"], state["authors"]
+        self._taken = state["taken"]
 
 
 class _Known(torch.autograd.Function):

@@ -48,7 +48,7 @@ class AuthorTerm(Protocol):
         ...
 
     def state(self) -> dict[str, Any]:
-        """What the means are made of, as plain data."""
+        """What goes on from batch to batch, but for the networks: tensors and plain data."""
         ...
 
     def restore(self, state: Mapping[str, Any]) -> None:

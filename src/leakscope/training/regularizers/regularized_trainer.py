@@ -75,11 +75,12 @@ class RegularizedTrainer:
         over all steps that accumulate gradients, the Trainer divides no more.
         """
         found: Any = self
-        scaled = found.loss_is_scaled_for_ga
+        scaled = getattr(found, "loss_is_scaled_for_ga", None)
         if scaled is None:
             accepted = found.model_accepts_loss_kwargs and items is not None
             scaled = accepted or found.compute_loss_func is not None
-        return int(found.current_gradient_accumulation_steps) if scaled else 1
+        usual = self.args.gradient_accumulation_steps  # the last of an epoch may be fewer
+        return int(getattr(found, "current_gradient_accumulation_steps", usual)) if scaled else 1
 
     def log(self, logs: dict[str, float], *args: Any, **kwargs: Any) -> None:
         """See `Trainer.log`; with the term's means since the last log of a training loss."""
