@@ -9,7 +9,17 @@ if "OMP_WAIT_POLICY" not in os.environ:  # as the command line sets it, for both
 
 import torch
 
-from benchmarks import counting, help_pages, private, reporting, scaling, scoring, secrets, training
+from benchmarks import (
+    counting,
+    help_pages,
+    private,
+    regularizers,
+    reporting,
+    scaling,
+    scoring,
+    secrets,
+    training,
+)
 from benchmarks.lines import Line, save, show
 
 GROUPS = {
@@ -17,6 +27,7 @@ GROUPS = {
     "counting": counting.lines,
     "training": training.lines,
     "private": private.lines,
+    "regularizers": regularizers.lines,
     "scaling": scaling.lines,
     "public": reporting.public_lines,
     "reporting": reporting.lines,

@@ -39,9 +39,12 @@ if TYPE_CHECKING:
     from leakscope.models.word.architecture import Architecture
     from leakscope.records.runs.report_settings import ReportSettings
     from leakscope.training.dp.dp_settings import PrivacySettings
+    from leakscope.training.regularizers.adversarial_settings import AdversarialSettings
+    from leakscope.training.regularizers.triplet_settings import TripletSettings
     from leakscope.training.train_settings import TrainSettings
 
 __all__ = [
+    "AdversarialSettings",
     "Architecture",
     "BuildSettings",
     "CleanSettings",
@@ -64,6 +67,7 @@ __all__ = [
     "SynthSettings",
     "TrainChoices",
     "TrainSettings",
+    "TripletSettings",
     "VerifySettings",
 ]
 

@@ -4,7 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from leakscope.records.runs import occurrence_columns, sequence_columns, user_columns
+from leakscope.records.runs import (
+    occurrence_columns,
+    sequence_columns,
+    user_columns,
+    validation_document_columns,
+)
 
 DOCS = Path(__file__).parents[2] / "docs" / "files.md"
 REGISTRIES = {
@@ -12,6 +17,7 @@ REGISTRIES = {
     "occurrences.parquet": occurrence_columns.COLUMNS,
     "users.parquet": user_columns.COLUMNS,
     "validation.parquet": occurrence_columns.VALIDATION_COLUMNS,
+    "validation_documents.parquet": validation_document_columns.COLUMNS,
 }
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from leakscope.cli.command import Argument, Asked, Command
 from leakscope.cli.printing import print_comparison, say, tell
+from leakscope.records.user_groups import GROUP_USERS
 
 
 def compare(asked: Asked) -> None:
@@ -13,8 +14,8 @@ def compare(asked: Asked) -> None:
     """
     from leakscope.commands.compare import compare as work
 
-    out = asked["out"]
-    print_comparison(work(asked["runs"], out, **asked.options), asked["json"])
+    out, group_users = asked["out"], asked.options.get("group_users", GROUP_USERS)
+    print_comparison(work(asked["runs"], out, **asked.options), asked["json"], group_users)
     if out is not None:
         (tell if asked["json"] else say)(f"page: {out / 'compare.html'}")
 

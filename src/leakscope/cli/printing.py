@@ -5,6 +5,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from leakscope.records.user_groups import GROUP_USERS
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
@@ -80,7 +82,9 @@ def warn_of(out: Path) -> None:
         tell(f"warning: {warning}")
 
 
-def print_comparison(runs: "list[ComparedRun]", as_json: bool) -> None:
+def print_comparison(
+    runs: "list[ComparedRun]", as_json: bool, group_users: int = GROUP_USERS
+) -> None:
     """A comparison on the terminal, or its rows as JSON with warnings on standard error."""
     from leakscope.reporting.comparison.compared_runs import cautions, differences
     from leakscope.reporting.comparison.compared_table import compare_rows
@@ -91,6 +95,11 @@ def print_comparison(runs: "list[ComparedRun]", as_json: bool) -> None:
         for line in [*differences(runs), *cautions(runs)]:
             tell(f"warning: {printable(line)}")
         return
+    from leakscope.reporting.comparison.disparate_impact import disparate_impact
+    from leakscope.reporting.terminal.impact_table import impact_table
     from leakscope.reporting.terminal.tables import compare_table
 
     print_whole(compare_table(compare_rows(runs), [*differences(runs), *cautions(runs)]))
+    impact = disparate_impact(runs)
+    if impact is not None:
+        print_whole(impact_table(impact, group_users))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from leakscope.models.word.architecture import Kind
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.user_groups import GROUP_USERS
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,13 @@ class CompareSettings:
 
     allow_mixed: bool = False
     """Compare even runs on other corpora or other parts of one, or with another top-k."""
+    group_users: int = GROUP_USERS
+    """For disparate impact: set so many users with the most training documents against as many with
+    the fewest."""
+
+    def __post_init__(self) -> None:
+        if self.group_users < 1:
+            raise LeakscopeError("--group-users must be at least 1.")
 
 
 @dataclass(frozen=True)
@@ -127,7 +135,7 @@ class TrainChoices:
         },
     )
     """How to train so that less is given away: dp is differential privacy for users
-    (docs/privacy.md)."""
+    (docs/privacy.md), adversarial and triplet are regularizers (docs/regularizers.md)."""
 
     def __post_init__(self) -> None:
         if self.threads is not None and self.threads < 1:

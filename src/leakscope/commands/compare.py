@@ -26,5 +26,5 @@ def compare(
     found = load_runs([Path(path) for path in paths], allow_mixed=asked.allow_mixed)
     if out is not None:
         with locked(Path(out)):
-            write_comparison(found, Path(out))
+            write_comparison(found, Path(out), asked.group_users)
     return found

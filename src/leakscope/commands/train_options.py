@@ -48,9 +48,11 @@ def preset_of(chosen: TrainChoices) -> str:
 
 
 def _check_mitigation(given: Given, chosen: TrainChoices) -> None:
-    """Refuse options of a mitigation that was not chosen."""
+    """Refuse options of a mitigation that was not chosen, but for those that the chosen one has."""
     options = command_options("train")
-    common = {option.name for option in options if option.part.mitigation is None}
+    common = {
+        option.name for option in options if option.part.mitigation in (None, chosen.mitigation)
+    }
     for option in options:
         wanted = option.part.mitigation
         if wanted in (None, chosen.mitigation) or option.name in common:

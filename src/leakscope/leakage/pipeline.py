@@ -267,3 +267,5 @@ def _write_tables(
     write_users(out / "users.parquet", counted, look.findings, sizes, keys)
     if look.answers is not None:
         write_answers(out / "validation.parquet", look.answers)
+        if look.answers.documents is not None and not settings.hardened:
+            look.answers.documents.write(out)

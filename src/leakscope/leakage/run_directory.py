@@ -29,6 +29,7 @@ RUN_FILES = (
     "sequences.parquet",
     "users.parquet",
     "validation.parquet",
+    "validation_documents.parquet",
 )
 
 

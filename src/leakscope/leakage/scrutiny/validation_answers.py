@@ -9,6 +9,7 @@ import pyarrow as pa
 from leakscope.corpus.split import VALIDATION
 from leakscope.corpus.store import Corpus, concatenate
 from leakscope.leakage.scrutiny.document_sample import PIECE_WORDS, ScoredSample, joined
+from leakscope.leakage.scrutiny.validation_documents import ValidationDocuments
 from leakscope.models.interface import LanguageModel
 from leakscope.records.artifacts import read_parquet, sealed_digest, write_parquet
 from leakscope.records.documents import FloatArray, IntArray
@@ -23,6 +24,8 @@ class ValidationAnswers:
     top_log_prob: FloatArray
     log_prob: FloatArray | None = None
     """Of the word itself; not stored."""
+    documents: ValidationDocuments | None = None
+    """What each document costs; None where that is not known."""
 
 
 def validation_answers(
@@ -49,7 +52,12 @@ def validation_answers(
         return None
     order = rng.permutation(len(scores.rank))
     return (
-        ValidationAnswers(scores.rank[order], scores.top_log_prob[order], scores.log_prob[order]),
+        ValidationAnswers(
+            scores.rank[order],
+            scores.top_log_prob[order],
+            scores.log_prob[order],
+            ValidationDocuments.of([(sample.documents, scores.log_prob)]),
+        ),
         sample,
     )
 

@@ -17,6 +17,8 @@ from leakscope.records.artifacts import (
     write_text,
 )
 from leakscope.records.unique import HELD_BY
+from leakscope.records.user_groups import GROUP_USERS
+from leakscope.reporting.comparison import impact_section
 from leakscope.reporting.comparison.compared_runs import (
     ComparedRun,
     cautions,
@@ -24,6 +26,7 @@ from leakscope.reporting.comparison.compared_runs import (
     is_snapshots,
 )
 from leakscope.reporting.comparison.compared_table import cell, columns_of, compare_rows, missing
+from leakscope.reporting.comparison.disparate_impact import Comparison, disparate_impact
 from leakscope.reporting.facts import guarantees, values
 from leakscope.reporting.pages.document import render
 from leakscope.reporting.rows.listing import unique_perplexities
@@ -35,15 +38,19 @@ Figure = tuple[str, str, Markup | None]
 """Title, how to read it (or why it is not there), drawing."""
 
 
-def write_comparison(runs: Sequence[ComparedRun], out: Path) -> Path:
+def write_comparison(
+    runs: Sequence[ComparedRun], out: Path, group_users: int = GROUP_USERS
+) -> Path:
     """Write `compare.html` and `compare.json` into `out`, in the place of earlier ones; gives the
     page's path.
     """
     refuse_foreign(_folder(out))
+    impact = disparate_impact(runs)
     rows, snapshots, warnings = compare_rows(runs), is_snapshots(runs), differences(runs)
     notes = cautions(runs)
     plain = {"runs": rows, "snapshots": snapshots, "warnings": [*warnings, *notes]}
-    write_json(out / DATA, plain)
+    told = {} if impact is None else {"disparate_impact": impact_section.plain(impact, group_users)}
+    write_json(out / DATA, plain | told)
     page = render(
         "compare.html",
         rows=rows,
@@ -56,6 +63,7 @@ def write_comparison(runs: Sequence[ComparedRun], out: Path) -> Path:
             "models": guarantees.detailed(rows),
             "caveats": guarantees.caveats(rows),
         },
+        impact=None if impact is None else _impact(impact, group_users),
         held_by=HELD_BY,
         snapshots=snapshots,
         warnings=warnings,
@@ -81,11 +89,23 @@ def _is_our_data(content: bytes) -> bool:
         found = json.loads(content)
     except (ValueError, RecursionError):
         return False
-    return isinstance(found, dict) and found.keys() == {"runs", "snapshots", "warnings"}
+    return isinstance(found, dict) and {"runs", "snapshots", "warnings"} <= found.keys()
 
 
 def _is_our_page(content: bytes) -> bool:
     return b"<footer>Made by leakscope" in content
+
+
+def _impact(found: Comparison, size: int) -> dict[str, Any]:
+    """What the section on disparate impact shows."""
+    return {
+        "baseline": found.baseline,
+        "reading": impact_section.READING,
+        "columns": impact_section.columns(size),
+        "rows": impact_section.table_rows(found, size),
+        "notes": impact_section.notes(found, size),
+        "figures": impact_section.figures(found),
+    }
 
 
 def _snapshot_figures(given: Sequence[ComparedRun]) -> list[Figure]:

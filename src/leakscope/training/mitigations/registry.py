@@ -11,6 +11,8 @@ from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.mitigation_settings import MitigationSettings
 from leakscope.training.dp.dp_settings import LEDGER, PrivacySettings
 from leakscope.training.mitigations.plain_settings import PLAIN, PlainSettings
+from leakscope.training.regularizers.adversarial_settings import AdversarialSettings
+from leakscope.training.regularizers.triplet_settings import TripletSettings
 
 if TYPE_CHECKING:
     from leakscope.records.models.mitigation_record import MitigationRecord
@@ -63,6 +65,16 @@ MITIGATIONS: dict[str, Registered] = {
             record_of("dp_record", "PrivacyRecord"),
             start_of("dp"),
             keeps=(LEDGER,),
+        ),
+        Registered(
+            AdversarialSettings,
+            record_of("regularizer_records", "AdversarialRecord"),
+            start_of("adversarial"),
+        ),
+        Registered(
+            TripletSettings,
+            record_of("regularizer_records", "TripletRecord"),
+            start_of("triplet"),
         ),
     )
 }

@@ -48,6 +48,11 @@ class TrainingText:
         found: LongArray = self._documents[pieces]
         return found
 
+    def sizes_of(self, pieces: LongArray) -> LongArray:
+        """[n] how many predictions each piece gives."""
+        found: LongArray = self._sizes[pieces]
+        return found
+
     @property
     def words(self) -> int:
         """Predictions in one epoch, document ends included."""

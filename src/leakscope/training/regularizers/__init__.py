@@ -1,0 +1,1 @@
+"""Terms of the loss that keep authors from being told by the states of a model."""

@@ -1,0 +1,146 @@
+"""The adversarial regularizer: a discriminator learns authors from the states of their texts, and
+the model is to leave it guessing (Mireshghallah et al. 2021, section 2.1).
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from leakscope.training.regularizers.adversarial_settings import AdversarialSettings
+from leakscope.training.regularizers.author_term import Learner, RunningMeans
+
+MEMORY = 512
+"""Texts of the last batches whose states a discriminator learns from again."""
+
+
+class Discriminator(nn.Module):
+    """Two fully connected layers from a state [n, h] to a logit for each author [n, m]."""
+
+    def __init__(self, width: int, hidden: int, authors: int, seed: int) -> None:
+        super().__init__()
+        with torch.random.fork_rng(devices=[]):
+            self.first, self.last = nn.Linear(width, hidden), nn.Linear(hidden, authors)
+        generator = torch.Generator().manual_seed(seed)
+        with torch.no_grad():
+            for layer in (self.first, self.last):
+                bound = layer.in_features**-0.5
+                layer.weight.uniform_(-bound, bound, generator=generator)
+                layer.bias.uniform_(-bound, bound, generator=generator)
+
+    def forward(self, states: Tensor) -> Tensor:
+        """The logits."""
+        logits: Tensor = self.last(torch.relu(self.first(states)))
+        return logits
+
+
+def divergence(logits: Tensor) -> Tensor:
+    """The mean over rows [n, m] of the KL divergence of the uniform distribution from the softmax,
+    in nats. It is Eq. 2 less log m, the value of Eq. 2 where every author is as likely.
+    """
+    each = logits.logsumexp(1) - logits.mean(1)
+    return each.mean() - math.log(logits.shape[1])
+
+
+class AdversarialTerm:
+    """The discriminator with its optimizer, and the privacy loss that it gives rise to."""
+
+    def __init__(
+        self, settings: AdversarialSettings, width: int, authors: int, seed: int = 0
+    ) -> None:
+        """`width`: of the states. `authors`: how many there are."""
+        self.privacy_weight, self.privacy_warmup = settings.privacy_weight, settings.privacy_warmup
+        self.discriminator = Discriminator(width, settings.discriminator_width, authors, seed)
+        self._weights = list(self.discriminator.parameters())
+        self._optimizer = torch.optim.Adam(
+            self._weights, lr=settings.discriminator_learning_rate, fused=True
+        )
+        self._further, self._seed, self._taken = settings.discriminator_steps - 1, seed, 0
+        self._states, self._authors = torch.zeros(0, width), torch.zeros(0, dtype=torch.int64)
+        self._means = RunningMeans("privacy_loss", "discriminator_loss", "discriminator_accuracy")
+
+    def loss(self, states: Tensor, authors: Tensor) -> Tensor:
+        """See `AuthorTerm`: the divergence from uniform of what the discriminator says of the
+        states, which then learns from them. One forward pass serves both; the gradient of each goes
+        where it belongs.
+        """
+        self.discriminator.to(states.device)
+        with torch.enable_grad():
+            seen = states.detach().float().requires_grad_()
+            logits = self.discriminator(seen)
+            privacy = divergence(logits)
+            mistaken = nn.functional.cross_entropy(logits, authors)
+            (to_states,) = torch.autograd.grad(privacy, seen, retain_graph=True)
+            self._descend(mistaken)
+            if self._further:
+                self._learn_again(seen.detach(), authors)
+        self._means.add(
+            privacy_loss=float(privacy.detach()),
+            discriminator_loss=float(mistaken.detach()),
+            discriminator_accuracy=float((logits.argmax(1) == authors).float().mean()),
+        )
+        known: Tensor = _Known.apply(  # type: ignore[no-untyped-call]
+            states, privacy.detach(), to_states.to(states.dtype)
+        )
+        return known
+
+    def _descend(self, loss: Tensor) -> None:
+        """One step of the discriminator; nothing but its weights gets a gradient."""
+        gradients = torch.autograd.grad(loss, self._weights)
+        for weight, gradient in zip(self._weights, gradients, strict=True):
+            weight.grad = gradient
+        self._optimizer.step()
+
+    def _learn_again(self, states: Tensor, authors: Tensor) -> None:
+        """Keep the states of a batch, and take the further steps on draws from what is kept."""
+        device = states.device
+        self._states = torch.cat([self._states.to(device), states])[-MEMORY:]
+        self._authors = torch.cat([self._authors.to(device), authors])[-MEMORY:]
+        # The draws are a function of the seed and of how many batches there were.
+        generator = torch.Generator().manual_seed(self._seed * 1_000_003 + self._taken)
+        self._taken += 1
+        for _ in range(self._further):
+            rows = torch.randint(len(self._states), (len(states),), generator=generator).to(device)
+            logits = self.discriminator(self._states[rows])
+            self._descend(nn.functional.cross_entropy(logits, self._authors[rows]))
+
+    @property
+    def learners(self) -> Mapping[str, Learner]:
+        """See `AuthorTerm`."""
+        return {"discriminator": Learner(self.discriminator, self._optimizer)}
+
+    def figures(self) -> dict[str, float | None]:
+        """See `AuthorTerm`."""
+        return self._means.means()
+
+    def restart(self) -> None:
+        """See `AuthorTerm`."""
+        self._means.restart()
+
+    def state(self) -> dict[str, Any]:
+        """See `AuthorTerm`."""
+        memory = {"states": self._states, "authors": self._authors, "taken": self._taken}
+        return self._means.state() | memory
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """See `AuthorTerm`."""
+        self._means.restore(state)
+        self._states, self._authors = state["states"], state["authors"]
+        self._taken = state["taken"]
+
+
+class _Known(torch.autograd.Function):
+    """A loss whose gradient is known already: the weights behind it may change before the backward
+    pass comes by.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, states: Tensor, value: Tensor, gradient: Tensor) -> Tensor:
+        ctx.gradient = gradient
+        return value.clone()
+
+    @staticmethod
+    def backward(ctx: Any, *outer: Tensor) -> tuple[Tensor | None, ...]:
+        return outer[0].to(ctx.gradient.dtype) * ctx.gradient, None, None
