@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         InterfaceSettings,
         RunningSettings,
     )
+    from leakscope.canaries.canary_settings import PlantSettings
     from leakscope.commands.command_settings import (
         CompareSettings,
         DemoSettings,
@@ -51,6 +52,7 @@ __all__ = [
     "InputSettings",
     "InterfaceSettings",
     "LoadingSettings",
+    "PlantSettings",
     "PrivacySettings",
     "ProbeSettings",
     "PublicSettings",

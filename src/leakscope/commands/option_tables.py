@@ -35,6 +35,7 @@ _TRAIN = (  # and those of every mitigation
     ),
 )
 _SMALL = "leakscope.commands.command_settings"
+_CANARY = "leakscope.canaries.canary_settings"
 _PARTS: dict[str, tuple[Part, ...]] = {
     "demo": (Part(f"{_SMALL}:DemoSettings", "Options"),),
     "corpus build": (
@@ -57,6 +58,11 @@ _PARTS: dict[str, tuple[Part, ...]] = {
             "Hugging Face models",
             only=("base", "device", "dtype"),
         ),
+    ),
+    "canary plant": (
+        Part(f"{_CANARY}:PlantSettings", "Canaries"),
+        Part("leakscope.corpus.readers.input_settings:InputSettings", "Data"),
+        Part("leakscope.corpus.build_settings:BuildSettings", "Data", without=("seed",)),
     ),
 }
 
