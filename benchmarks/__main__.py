@@ -9,13 +9,24 @@ if "OMP_WAIT_POLICY" not in os.environ:  # as the command line sets it, for both
 
 import torch
 
-from benchmarks import counting, help_pages, private, reporting, scaling, scoring, secrets, training
+from benchmarks import (
+    canaries,
+    counting,
+    help_pages,
+    private,
+    reporting,
+    scaling,
+    scoring,
+    secrets,
+    training,
+)
 from benchmarks.lines import Line, save, show
 
 GROUPS = {
     "scoring": scoring.lines,
     "counting": counting.lines,
     "training": training.lines,
+    "canaries": canaries.lines,
     "private": private.lines,
     "scaling": scaling.lines,
     "public": reporting.public_lines,

@@ -6,9 +6,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from leakscope.commands.canary_exposure import exposure
     from leakscope.commands.canary_plant import plant
 
-__all__ = ["plant"]
+__all__ = ["exposure", "plant"]
 
 
 def __getattr__(name: str) -> Any:

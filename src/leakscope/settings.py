@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         InterfaceSettings,
         RunningSettings,
     )
-    from leakscope.canaries.canary_settings import PlantSettings
+    from leakscope.canaries.canary_settings import ExposureSettings, PlantSettings
     from leakscope.commands.command_settings import (
         CompareSettings,
         DemoSettings,
@@ -48,6 +48,7 @@ __all__ = [
     "DemoSettings",
     "Endpoint",
     "EndpointAccess",
+    "ExposureSettings",
     "HardenSettings",
     "InputSettings",
     "InterfaceSettings",
