@@ -6,10 +6,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from leakscope.commands.canary_attack import attack
+    from leakscope.commands.canary_bound import bound
     from leakscope.commands.canary_exposure import exposure
     from leakscope.commands.canary_plant import plant
 
-__all__ = ["exposure", "plant"]
+__all__ = ["attack", "bound", "exposure", "plant"]
 
 
 def __getattr__(name: str) -> Any:

@@ -21,7 +21,12 @@ if TYPE_CHECKING:
         InterfaceSettings,
         RunningSettings,
     )
-    from leakscope.canaries.canary_settings import ExposureSettings, PlantSettings
+    from leakscope.canaries.canary_settings import (
+        AttackSettings,
+        BoundSettings,
+        ExposureSettings,
+        PlantSettings,
+    )
     from leakscope.commands.command_settings import (
         CompareSettings,
         DemoSettings,
@@ -42,6 +47,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Architecture",
+    "AttackSettings",
+    "BoundSettings",
     "BuildSettings",
     "CleanSettings",
     "CompareSettings",

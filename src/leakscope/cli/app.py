@@ -14,7 +14,7 @@ from leakscope.cli.wrong_usage import sentence
 COMMANDS = (
     "demo", "corpus build", "corpus clean", "corpus info", "corpus synth", "train", "report",
     "compare", "harden", "suggest", "probe", "canary plant",
-    "canary exposure", "completion",
+    "canary exposure", "canary attack", "canary bound", "completion",
 )  # fmt: skip
 """Each is in the file of its name, such as `corpus_build.py`."""
 

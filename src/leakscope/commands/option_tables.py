@@ -71,6 +71,8 @@ _PARTS: dict[str, tuple[Part, ...]] = {
         Part("leakscope.corpus.build_settings:BuildSettings", "Data", without=("seed",)),
     ),
     "canary exposure": (Part(f"{_CANARY}:ExposureSettings", "What to measure"), *_ANY_MODEL),
+    "canary attack": (Part(f"{_CANARY}:AttackSettings", "The attack"), *_ANY_MODEL),
+    "canary bound": (Part(f"{_CANARY}:BoundSettings", "The bound"), *_ANY_MODEL),
 }
 
 

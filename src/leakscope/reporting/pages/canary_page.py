@@ -7,7 +7,8 @@ from typing import Any
 from markupsafe import Markup
 
 from leakscope.records.artifacts import write_text
-from leakscope.records.canaries.exposure_record import ExposureReport
+from leakscope.records.canaries.bound_record import BoundReport
+from leakscope.records.canaries.exposure_record import AttackReport, ExposureReport
 from leakscope.reporting.facts.values import ABSENT
 from leakscope.reporting.pages.document import render
 from leakscope.reporting.svg.canary_figures import PointWithInterval, by_repetitions
@@ -24,6 +25,17 @@ EXPOSURE_COLUMNS = {
     "low": "95 % from",
     "high": "to",
     "censored": "Lower bounds",
+}
+ATTACK_COLUMNS = {
+    "state": "Canaries",
+    "frequency": "Frequency",
+    "repetitions": "Repetitions",
+    "attack": "Attack",
+    "attacked": "Attacked",
+    "reconstructed": "Reconstructed",
+    "rate": "Rate",
+    "low": "95 % from",
+    "high": "to",
 }
 SPACE_COLUMNS = {
     "template": "Template",
@@ -85,6 +97,69 @@ def write_exposure_page(report: ExposureReport, path: Path) -> None:
         [
             ("By repetitions", EXPOSURE_COLUMNS, rows),
             ("Random spaces", SPACE_COLUMNS, spaces),
+        ],
+    )
+
+
+def write_attack_page(report: AttackReport, path: Path) -> None:
+    """Write `attack.html`; the figure is of the first frequency class."""
+    series = []
+    frequency = next((each.frequency for each in report.rates if each.state == "planted"), None)
+    for attack in dict.fromkeys(each.attack for each in report.rates):
+        points = [
+            PointWithInterval(each.repetitions, each.rate, each.low, each.high)
+            for each in report.rates
+            if (each.attack, each.state, each.frequency) == (attack, "planted", frequency)
+        ]
+        if points:
+            series.append((attack, points))
+    figures = []
+    if series:
+        drawn = by_repetitions(
+            "attack", "Reconstructed by repetitions", "share reconstructed", series, top=1.0
+        )
+        figures.append(
+            ("Reconstructed by repetitions", "Planted canaries, with 95 % intervals.", drawn)
+        )
+    write_page(
+        path,
+        "Tab attack on canaries",
+        report.model,
+        "How many canaries the model completes whole when it is given their first words.",
+        report.warnings,
+        figures,
+        [("By repetitions", ATTACK_COLUMNS, [each.model_dump() for each in report.rates])],
+    )
+
+
+BOUND_COLUMNS = {
+    "unit": "Unit",
+    "claimed": "Claimed epsilon",
+    "epsilon_lower": "Measured: at least",
+    "delta": "Delta",
+    "confidence": "Confidence",
+    "coins": "Coins",
+    "guesses": "Guesses",
+    "correct": "Right",
+    "above_claim": "Claim refuted",
+}
+
+
+def write_bound_page(report: BoundReport, path: Path) -> None:
+    """Write `bound.html`: what was measured below what is claimed."""
+    tried = [each.model_dump() for each in report.tried]
+    titles = {"guesses": "Guesses", "correct": "Right", "epsilon_lower": "Epsilon at least"}
+    write_page(
+        path,
+        "Epsilon from one run",
+        report.model,
+        "Which epsilon the training cannot have, from guesses about canaries that were in or out "
+        "by a coin. Below the claim it proves nothing; above the claim it refutes it.",
+        report.warnings,
+        [],
+        [
+            ("Measured and claimed", BOUND_COLUMNS, [report.model_dump()]),
+            ("Numbers of guesses", titles, tried),
         ],
     )
 
