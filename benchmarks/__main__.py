@@ -10,6 +10,7 @@ if "OMP_WAIT_POLICY" not in os.environ:  # as the command line sets it, for both
 import torch
 
 from benchmarks import (
+    canaries,
     counting,
     help_pages,
     private,
@@ -26,6 +27,7 @@ GROUPS = {
     "scoring": scoring.lines,
     "counting": counting.lines,
     "training": training.lines,
+    "canaries": canaries.lines,
     "private": private.lines,
     "regularizers": regularizers.lines,
     "scaling": scaling.lines,

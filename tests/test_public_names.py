@@ -12,15 +12,16 @@ from leakscope import settings
 from leakscope.commands.option_tables import COMMANDS, all_parts, named_options
 
 NAMES = [
-    "LeakageCallback", "LeakscopeError", "__version__", "compare", "corpus", "demo", "export",
-    "harden", "make_private", "open_run", "probe", "report", "settings", "suggest", "train",
-    "verify",
+    "LeakageCallback", "LeakscopeError", "__version__", "canary", "compare", "corpus", "demo",
+    "export", "harden", "make_private", "open_run", "probe", "report", "settings", "suggest",
+    "train", "verify",
 ]  # fmt: skip
 
 
 def test_the_names_are_exactly_these():
     assert dir(leakscope) == sorted(leakscope.__all__) == NAMES
     assert dir(leakscope.corpus) == ["build", "clean", "info", "synth"]
+    assert dir(leakscope.canary) == ["attack", "bound", "exposure", "plant"]
     assert all(getattr(leakscope, name) is not None for name in NAMES)
     for name in dir(leakscope.corpus):
         assert getattr(leakscope.corpus, name).__name__ == name
@@ -38,7 +39,7 @@ def test_functions_show_their_options():
     for command in COMMANDS:
         if command in ("completion", "corpus info"):
             continue
-        home = leakscope.corpus if command.startswith("corpus ") else leakscope
+        home = getattr(leakscope, command.partition(" ")[0]) if " " in command else leakscope
         function = getattr(home, command.split()[-1])
         shown = inspect.signature(function).parameters
         assert set(named_options(command)) <= set(shown), command

@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from leakscope import corpus, settings
+    from leakscope import canary, corpus, settings
     from leakscope.auditing.callback import LeakageCallback
     from leakscope.commands.compare import compare
     from leakscope.commands.demo import demo
@@ -53,6 +53,7 @@ __all__ = [
     "LeakageCallback",
     "LeakscopeError",
     "__version__",
+    "canary",
     "compare",
     "corpus",
     "demo",
@@ -74,7 +75,7 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("leakscope")
-    if name in ("corpus", "settings"):
+    if name in ("canary", "corpus", "settings"):
         return import_module(f"{__name__}.{name}")
     if name in _HOMES:
         return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

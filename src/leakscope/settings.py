@@ -21,6 +21,12 @@ if TYPE_CHECKING:
         InterfaceSettings,
         RunningSettings,
     )
+    from leakscope.canaries.canary_settings import (
+        AttackSettings,
+        BoundSettings,
+        ExposureSettings,
+        PlantSettings,
+    )
     from leakscope.commands.command_settings import (
         CompareSettings,
         DemoSettings,
@@ -46,6 +52,8 @@ if TYPE_CHECKING:
 __all__ = [
     "AdversarialSettings",
     "Architecture",
+    "AttackSettings",
+    "BoundSettings",
     "BuildSettings",
     "CleanSettings",
     "CompareSettings",
@@ -53,10 +61,12 @@ __all__ = [
     "Endpoint",
     "EndpointAccess",
     "ExportSettings",
+    "ExposureSettings",
     "HardenSettings",
     "InputSettings",
     "InterfaceSettings",
     "LoadingSettings",
+    "PlantSettings",
     "PrivacySettings",
     "ProbeSettings",
     "PublicSettings",

@@ -8,7 +8,9 @@ from collections import Counter, defaultdict
 from source_tree import cycles, functions, imports, modules
 
 VAGUE = {"utils", "util", "common", "helpers", "helper", "misc", "base", "manager"}
-FACADES = {"leakscope", "leakscope.corpus", "leakscope.settings", "leakscope.training"}
+FACADES = {
+    "leakscope", "leakscope.canary", "leakscope.corpus", "leakscope.settings", "leakscope.training",
+}  # fmt: skip
 """They hand out names of the packages below them; nobody inside imports them."""
 
 

@@ -13,7 +13,8 @@ from leakscope.cli.wrong_usage import sentence
 
 COMMANDS = (
     "demo", "corpus build", "corpus clean", "corpus info", "corpus synth", "train", "report",
-    "compare", "harden", "suggest", "probe", "export", "verify", "completion",
+    "compare", "harden", "suggest", "probe", "canary plant", "canary exposure", "canary attack",
+    "canary bound", "export", "verify", "completion",
 )  # fmt: skip
 """Each is in the file of its name, such as `corpus_build.py`."""
 
@@ -30,10 +31,12 @@ def make_app() -> App:
         suppress_keyboard_interrupt=False,
     )
     corpus = App(name="corpus", help="Build and inspect corpora of user-keyed text.", sort_key=1)
+    canary = App(name="canary", help="Plant canaries, and measure what a model kept of them.")
     app.command(corpus)
+    app.command(canary)
     for place, command in enumerate(COMMANDS):
         module = f"leakscope.cli.{command.replace(' ', '_')}"
-        parent = corpus if command.startswith("corpus ") else app
+        parent = {"corpus": corpus, "canary": canary}.get(command.partition(" ")[0], app)
         told = import_module(module).command.__doc__
         parent.command(f"{module}:command", name=command.split()[-1], help=told, sort_key=place)
     return app

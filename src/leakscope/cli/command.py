@@ -149,7 +149,9 @@ def _shown_default(option: Option) -> bool | str:
     if default is MISSING or default is None or default is False or default in ((), {}):
         return False
     if isinstance(default, tuple):
-        return ", ".join(f"{value:g}" for value in default)
+        return ", ".join(
+            f"{value:g}" if isinstance(value, float) else str(value) for value in default
+        )
     return f"{default:g}" if isinstance(default, float) else True
 
 

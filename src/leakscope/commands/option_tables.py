@@ -35,6 +35,13 @@ _TRAIN = (  # and those of every mitigation
     ),
 )
 _SMALL = "leakscope.commands.command_settings"
+_CANARY = "leakscope.canaries.canary_settings"
+_ANY_MODEL = (  # how a model is opened, wherever it comes from
+    Part("leakscope.auditing.loading_settings:LoadingSettings", "Hugging Face models"),
+    Part("leakscope.models.remote.endpoint:Endpoint", "Endpoints"),
+    Part("leakscope.models.remote.endpoint:RequestLimits", "Endpoints"),
+    Part("leakscope.auditing.running_settings:EndpointAccess", "Endpoints"),
+)
 _PARTS: dict[str, tuple[Part, ...]] = {
     "demo": (Part(f"{_SMALL}:DemoSettings", "Options"),),
     "corpus build": (
@@ -60,6 +67,14 @@ _PARTS: dict[str, tuple[Part, ...]] = {
             only=("base", "device", "dtype"),
         ),
     ),
+    "canary plant": (
+        Part(f"{_CANARY}:PlantSettings", "Canaries"),
+        Part("leakscope.corpus.readers.input_settings:InputSettings", "Data"),
+        Part("leakscope.corpus.build_settings:BuildSettings", "Data", without=("seed",)),
+    ),
+    "canary exposure": (Part(f"{_CANARY}:ExposureSettings", "What to measure"), *_ANY_MODEL),
+    "canary attack": (Part(f"{_CANARY}:AttackSettings", "The attack"), *_ANY_MODEL),
+    "canary bound": (Part(f"{_CANARY}:BoundSettings", "The bound"), *_ANY_MODEL),
 }
 
 

@@ -189,7 +189,7 @@ def _usable(
     for number, row in enumerate(rows, 1):
         if number % 10_000 == 0:
             progress("read", number)
-        problem = row.problem or _problem(row, settings)
+        problem = row.problem or row_problem(row, settings)
         if problem is not None or row.user is None or row.text is None:
             aside[problem or EMPTY_TEXT] += 1
         else:
@@ -197,7 +197,8 @@ def _usable(
             yield HashedRow(user_hash(row.user), row.user, row.text, part)
 
 
-def _problem(row: Row, settings: BuildSettings) -> str | None:
+def row_problem(row: Row, settings: BuildSettings) -> str | None:
+    """Why a row cannot be a document; None: it can."""
     if row.user is None or not row.user.strip():
         return NULL_USER
     if row.text is None or not row.text.strip():

@@ -34,10 +34,17 @@ _KINDS = {
     "model": {"config.json", "vocabulary.json"},
     "cross-fitted models": {"folds.json"},
     "hardening": {"harden.json"},
+    "canaries": {"canaries.json"},
+    "exposure of canaries": {"exposure.json"},
+    "attack on canaries": {"attack.json"},
+    "bound on epsilon": {"bound.json"},
     "comparison": {"compare.json", "compare.html"},
 }
 """The files that each kind of directory has, the most telling first."""
-_MAIN = ("manifest.json", "config.json", "folds.json", "harden.json")
+_MAIN = (
+    "manifest.json", "config.json", "folds.json", "harden.json", "canaries.json", "exposure.json",
+    "attack.json", "bound.json",
+)  # fmt: skip
 """Records that say whether they have a seal."""
 
 

@@ -30,10 +30,11 @@ def objects(path: Path) -> Generator[dict[str, Any] | Row, None, None]:
         if line is None:
             yield Row(None, None, TOO_LONG)
         elif line.strip():
-            yield _parse(line)
+            yield parsed(line)
 
 
-def _parse(line: bytes) -> dict[str, Any] | Row:
+def parsed(line: bytes) -> dict[str, Any] | Row:
+    """Return the JSON object of a line, or the row that says why it holds none."""
     try:
         value = json.loads(line.decode())
     except UnicodeDecodeError:

@@ -99,21 +99,21 @@ def read_parquet(path: Path, settings: InputSettings) -> Iterator[Row]:
     """Yield the rows of a Parquet file, reading only the columns that are wanted."""
     # A buffered read keeps a column chunk, however large its row group, out of memory.
     with (
-        _arrow_errors(path, "Parquet"),
+        arrow_errors(path, "Parquet"),
         pq.ParquetFile(path, buffer_size=1 << 20, page_checksum_verification=True) as file,
     ):
         require_columns(path, file.schema_arrow.names, settings)
         names = wanted_columns(settings)
         for batch in file.iter_batches(batch_size=BATCH, columns=names, use_threads=False):
-            yield from _rows(batch, settings)
+            yield from rows_of_batch(batch, settings)
 
 
 def read_arrow(path: Path, settings: InputSettings) -> Iterator[Row]:
     """Yield the rows of an Arrow file (file or stream format) or of a saved dataset's folder."""
     for file in _dataset_files(path) if path.is_dir() else [path]:
-        with _arrow_errors(file, "Arrow"):
+        with arrow_errors(file, "Arrow"):
             for batch in _ipc_batches(file, settings):
-                yield from _rows(batch, settings)
+                yield from rows_of_batch(batch, settings)
 
 
 def _ipc_batches(path: Path, settings: InputSettings) -> Iterator[Any]:
@@ -173,7 +173,8 @@ def _entry(path: Path, key: str) -> list[Any]:
     return value
 
 
-def _rows(batch: Any, settings: InputSettings) -> Iterator[Row]:
+def rows_of_batch(batch: Any, settings: InputSettings) -> Iterator[Row]:
+    """Yield the rows of a record batch; values that cannot be used spoil no others."""
     columns = [_checked(batch.column(name)) for name in wanted_columns(settings)]
     for start in range(0, batch.num_rows, BATCH):
         yield from map(row_of, *(_values(column, start) for column in columns))
@@ -214,7 +215,7 @@ def _as_binary(column: Any) -> Any:
 
 
 @contextmanager
-def _arrow_errors(path: Path, kind: str) -> Iterator[None]:
+def arrow_errors(path: Path, kind: str) -> Iterator[None]:
     """Turn what pyarrow raises on a bad file into a LeakscopeError, also midway."""
     try:
         yield

@@ -1,0 +1,1 @@
+"""What the commands about canaries share: opening their model, and their gate."""

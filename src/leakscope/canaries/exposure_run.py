@@ -1,0 +1,259 @@
+"""`canary exposure`: the exposure of all canaries of a manifest, to one model."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from leakscope.canaries.canary_settings import ExposureSettings
+from leakscope.canaries.exposure import (
+    FittedSpace,
+    exact_exposure,
+    fit_space,
+    fitted_exposure,
+    mean_with_interval,
+    sampled_exposure,
+)
+from leakscope.canaries.random_space import RandomSpace, space_of
+from leakscope.canaries.surprise import KnownSpace, known_part, lexicon_of, surprise_of
+from leakscope.engine.progress import Progress, silent
+from leakscope.models.interface import LanguageModel
+from leakscope.records.canaries.canary_manifest import Canary, CanaryManifest
+from leakscope.records.canaries.exposure_record import (
+    CanaryExposure,
+    RepetitionExposure,
+    SpaceExposure,
+)
+from leakscope.records.errors import LeakscopeError
+
+Floats = npt.NDArray[np.float64]
+
+UNKNOWN_WORD = "the model does not know a word of the canary"
+NO_SPACE = "a real canary has no random space, so that it has no exposure"
+IMPOSSIBLE = "the model gives some samples the probability 0, so that there is no fit"
+ALIKE = "all samples are equally probable, so that there is no fit"
+
+
+@dataclass(frozen=True)
+class MeasuredExposure:
+    """What was measured on one model."""
+
+    canaries: list[CanaryExposure]
+    """In the order of the manifest."""
+    spaces: list[SpaceExposure]
+    by_repetitions: list[RepetitionExposure]
+    warnings: list[str]
+
+
+def measure_exposure(
+    model: LanguageModel,
+    manifest: CanaryManifest,
+    settings: ExposureSettings | None = None,
+    progress: Progress = silent,
+) -> MeasuredExposure:
+    """Measure every canary against its own random space; `model` reads the words of
+    `lexicon_of(manifest)`. A canary with a word that the model does not know gets no number.
+    """
+    how = settings or ExposureSettings()
+    lexicon = lexicon_of(manifest)
+    found: dict[int, CanaryExposure] = {}
+    spaces, warnings = [], []
+    for number, record in enumerate(manifest.spaces):
+        mine = [canary for canary in manifest.canaries if canary.space == number]
+        space = space_of(manifest, record)
+        told = SpaceExposure(
+            space=number,
+            template=record.template,
+            frequency=record.frequency,
+            log2_whole_size=space.bits,
+        )
+        known = known_part(model, space, lexicon)
+        if isinstance(known, str):
+            spaces.append(told.model_copy(update={"reason": known}))
+            found |= {canary.id: _without(canary, known) for canary in mine}
+            warnings.append(f"No exposure of the canaries of space {number}: {known}.")
+            continue
+        one = _MeasuredSpace(model, known, how, np.random.default_rng([how.seed, number]))
+        told, results = one.measure(told, mine, progress)
+        spaces.append(told)
+        found |= {each.canary: each for each in results}
+        if told.poor_fit:
+            warnings.append(
+                f"The skew-normal fit of space {number} is poor (distance {told.ks_distance:.3f}, "
+                f"p {told.ks_p_value:.2g}); trust the samples where they are not censored."
+            )
+    for canary in manifest.canaries:
+        found.setdefault(canary.id, _without(canary, NO_SPACE))
+    canaries = [found[canary.id] for canary in manifest.canaries]
+    unknown = sum(each.reason == UNKNOWN_WORD for each in canaries)
+    if unknown:
+        warnings.append(f"{unknown} canaries have a word that the model does not know.")
+    rng = np.random.default_rng([how.seed, len(manifest.spaces)])
+    return MeasuredExposure(canaries, spaces, _by_repetitions(canaries, how, rng), warnings)
+
+
+class _MeasuredSpace:
+    """Canaries of one random space."""
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        known: KnownSpace,
+        how: ExposureSettings,
+        rng: np.random.Generator,
+    ) -> None:
+        self._model, self._known, self._how, self._rng = model, known, how, rng
+
+    @property
+    def _space(self) -> RandomSpace:
+        return self._known.space
+
+    def measure(
+        self, told: SpaceExposure, canaries: Sequence[Canary], progress: Progress
+    ) -> tuple[SpaceExposure, list[CanaryExposure]]:
+        rows = self._known.rows_of([canary.choices for canary in canaries])
+        sayable = [pair for pair in zip(canaries, rows, strict=True) if pair[1] is not None]
+        unknown = [
+            _without(canary, UNKNOWN_WORD)
+            for canary, row in zip(canaries, rows, strict=True)
+            if row is None
+        ]
+        told = told.model_copy(update={"log2_size": self._space.bits})
+        if not sayable:
+            return told.model_copy(update={"reason": UNKNOWN_WORD}), unknown
+        kept = [canary for canary, _ in sayable]
+        places = np.stack([row for _, row in sayable if row is not None])
+        if self._enumerates():
+            everything = surprise_of(self._model, self._space, self._space.everything(), progress)
+            at = np.array([self._space.index_of(row) for row in places])
+            exposures = exact_exposure(everything, at)
+            found = [
+                _record(canary, surprise, exact=bits, exposure=bits, method="exact")
+                for canary, surprise, bits in zip(kept, everything[at], exposures, strict=True)
+            ]
+            return told.model_copy(update={"enumerated": True}), found + unknown
+        drawn = self._space.draw(self._rng, self._how.samples)
+        together = surprise_of(self._model, self._space, np.concatenate([places, drawn]), progress)
+        surprise, samples = together[: len(kept)], together[len(kept) :]
+        told, fitted = self._fit(told, samples)
+        return told, self._sampled(kept, surprise, samples, fitted) + unknown
+
+    def _enumerates(self) -> bool:
+        size = self._space.size
+        if self._how.method == "sample":
+            if size < self._how.samples:
+                raise LeakscopeError(
+                    f"The random space has {size} texts, fewer than the {self._how.samples} "
+                    "samples; give --method exact, or fewer --samples."
+                )
+            return False
+        if self._how.method == "exact" or size <= self._how.samples:
+            return True
+        return size <= self._how.exact_up_to
+
+    def _fit(
+        self, told: SpaceExposure, samples: Floats
+    ) -> tuple[SpaceExposure, FittedSpace | None]:
+        update: dict[str, object] = {"samples": len(samples)}
+        if not np.isfinite(samples).all() or np.ptp(samples) == 0:
+            update["reason"] = ALIKE if np.isfinite(samples).all() else IMPOSSIBLE
+            return told.model_copy(update=update), None
+        fitted = fit_space(samples, self._how.bootstrap, self._rng)
+        update |= {
+            "shape": fitted.fit.shape,
+            "location": fitted.fit.location,
+            "scale": fitted.fit.scale,
+            "ks_distance": fitted.ks_distance,
+            "ks_p_value": fitted.ks_p_value,
+            "poor_fit": fitted.poor,
+        }
+        return told.model_copy(update=update), fitted
+
+    def _sampled(
+        self,
+        canaries: Sequence[Canary],
+        surprise: Floats,
+        samples: Floats,
+        space: FittedSpace | None,
+    ) -> list[CanaryExposure]:
+        bits = self._space.bits
+        sampled = sampled_exposure(surprise, samples, bits)
+        fitted = None
+        if space is not None and np.isfinite(surprise).all():
+            fitted = fitted_exposure(surprise, space, bits)
+        found = []
+        for at, canary in enumerate(canaries):
+            values: dict[str, object] = {
+                "sampled": float(sampled.value[at]),
+                "sampled_low": float(sampled.low[at]),
+                "sampled_high": float(sampled.high[at]),
+                "censored": bool(sampled.censored[at]),
+                "exposure": float(sampled.value[at]),
+                "method": "samples",
+            }
+            if fitted is not None and space is not None:
+                values |= {
+                    "fitted": float(fitted.value[at]),
+                    "fitted_low": float(fitted.low[at]),
+                    "fitted_high": float(fitted.high[at]),
+                    "clipped": bool(fitted.clipped[at]),
+                }
+                if not space.poor or sampled.censored[at]:
+                    # Never below what the samples prove.
+                    best = max(float(fitted.value[at]), float(sampled.low[at]))
+                    values |= {"exposure": best, "method": "fit"}
+            found.append(_record(canary, surprise[at], **values))
+        return found
+
+
+def _record(canary: Canary, surprise: float, **values: object) -> CanaryExposure:
+    known = float(surprise) if np.isfinite(surprise) else None
+    return CanaryExposure.model_validate(_of(canary) | {"surprise": known} | values)
+
+
+def _without(canary: Canary, reason: str) -> CanaryExposure:
+    return CanaryExposure.model_validate(_of(canary) | {"reason": reason})
+
+
+def _of(canary: Canary) -> dict[str, object]:
+    return {
+        "canary": canary.id,
+        "user": canary.user,
+        "state": canary.state,
+        "frequency": canary.frequency,
+        "space": canary.space,
+        "repetitions": canary.repetitions,
+    }
+
+
+def _by_repetitions(
+    canaries: Sequence[CanaryExposure], how: ExposureSettings, rng: np.random.Generator
+) -> list[RepetitionExposure]:
+    """The mean exposure by state, class and repetitions; real canaries have none."""
+    groups: dict[tuple[str, str, int], list[CanaryExposure]] = defaultdict(list)
+    for each in canaries:
+        if each.state != "real":
+            groups[each.state, each.frequency or "", each.repetitions].append(each)
+    found = []
+    for (state, frequency, repetitions), members in sorted(groups.items()):
+        values = np.array([each.exposure for each in members if each.exposure is not None])
+        mean, low, high = None, None, None
+        if len(values):
+            mean, low, high = mean_with_interval(values, how.bootstrap, rng)
+        censored = sum(bool(each.censored) and each.method == "samples" for each in members)
+        found.append(
+            RepetitionExposure(
+                state=state,
+                frequency=frequency,
+                repetitions=repetitions,
+                canaries=len(members),
+                measured=len(values),
+                mean=mean,
+                low=low,
+                high=high,
+                censored=censored if len(values) else None,
+            )
+        )
+    return found

@@ -1,0 +1,175 @@
+"""`canary plant`: draw canaries, plant them in a corpus or in rows of data, and list them."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from leakscope.canaries.canary_settings import PlantSettings
+from leakscope.canaries.planting.drawn_canaries import DrawnCanaries
+from leakscope.canaries.planting.placement import (
+    Placement,
+    PlantedRow,
+    Users,
+    merged,
+    place_among,
+    place_anywhere,
+    users_of,
+)
+from leakscope.canaries.planting.real_canaries import most_surprising
+from leakscope.canaries.planting.row_sinks import RowSink, row_sink
+from leakscope.canaries.planting.row_sources import RowSource
+from leakscope.corpus.build_settings import BuildSettings
+from leakscope.corpus.builder import build_rows
+from leakscope.corpus.manifest import InputFile
+from leakscope.corpus.readers.rows import Row
+from leakscope.corpus.split import TRAIN
+from leakscope.corpus.store import Corpus
+from leakscope.engine.progress import Progress, silent
+from leakscope.models.interface import LanguageModel
+from leakscope.records.artifacts import digest_of_file, write_sealed
+from leakscope.records.canaries.canary_manifest import (
+    MANIFEST,
+    Canary,
+    CanaryInput,
+    CanaryManifest,
+)
+from leakscope.records.output_claim import Claim, claimed, remove
+from leakscope.records.seal import SEAL
+
+CORPUS, BEFORE = "corpus", ".before"
+
+
+@dataclass(frozen=True)
+class PlantJob:
+    """What is planted in what."""
+
+    source: RowSource
+    origin: InputFile
+    settings: PlantSettings
+    build: BuildSettings
+    """Of the planted corpus."""
+    plain_model: Callable[[Corpus], LanguageModel] | None = None
+    """Brings the model that chooses real canaries."""
+    before: Corpus | None = None
+    """The corpus that the source is; None: the source is data, and its corpus is made first."""
+    progress: Progress = silent
+
+
+def plant(job: PlantJob, out: Path) -> CanaryManifest:
+    """Write `corpus`, the planted rows and `canaries.json` into the new directory `out`."""
+    rows = f"planted.{job.source.format}"
+    with claimed(out, "canary plant") as claim:
+        claim.clear((CORPUS, BEFORE, rows, SEAL, MANIFEST))
+        try:
+            return _plant_into(claim, job, rows)
+        except BaseException:
+            for name in (CORPUS, BEFORE, rows, SEAL):  # they hold text
+                remove(out / name)
+            raise
+
+
+def _plant_into(claim: Claim, job: PlantJob, rows: str) -> CanaryManifest:
+    out, settings = claim.path, job.settings
+    before = job.before or build_rows(
+        (row.row for row in job.source.rows()),
+        out / BEFORE,
+        inputs=[job.origin],
+        settings=job.build,
+        split_given=job.source.split_given,
+        progress=job.progress,
+    )
+    rng = np.random.default_rng(settings.seed)
+    users = users_of(before)
+    drawn = DrawnCanaries(settings, before, users, rng)
+    texts = drawn.texts()
+    placement = Placement()
+    if settings.coins == "user":
+        total = sum(1 for _ in job.source.rows())
+        placement.anywhere = place_anywhere(texts, total, rng)
+    else:
+        placement.among = place_among(texts, users, rng)
+    positions: dict[int, list[int]] = {}
+    with row_sink(out / rows, job.source.schema()) as sink:
+        stream = _written(job.source, placement, users, sink, positions)
+        planted = build_rows(
+            stream,
+            out / CORPUS,
+            inputs=[job.origin],
+            settings=job.build,
+            split_given=job.source.split_given,
+            progress=job.progress,
+        )
+    canaries = [
+        each.model_copy(update={"rows": positions.get(each.id, [])}) for each in drawn.canaries
+    ]
+    real, without = _real(job, planted, {text.text for text in texts}, len(canaries))
+    remove(out / BEFORE)
+    manifest = CanaryManifest(
+        versions={"leakscope": version("leakscope"), "numpy": version("numpy")},
+        settings=_plain(settings),
+        input=CanaryInput(**job.origin.model_dump()),
+        rows=rows,
+        rows_digest=digest_of_file(out / rows),
+        corpus_digest=planted.manifest.digest,
+        lowercase=job.build.lowercase,
+        coins=settings.coins,
+        vocabularies=drawn.vocabularies,
+        spaces=drawn.spaces,
+        canaries=canaries + real,
+        users=planted.manifest.users,
+        without_real=without,
+    )
+    write_sealed(out / MANIFEST, manifest, [rows])  # last: now it is complete
+    return manifest
+
+
+def _plain(settings: PlantSettings) -> dict[str, object]:
+    return asdict(settings) | {
+        "real": None if settings.real is None else settings.real.name,
+        "frequency": list(settings.frequency),
+        "schedule": ",".join(map(str, settings.repetitions())),
+    }
+
+
+def _written(
+    source: RowSource,
+    placement: Placement,
+    users: Users,
+    sink: RowSink,
+    positions: dict[int, list[int]],
+) -> Iterator[Row]:
+    """The rows of the planted corpus, each written into the sink as it passes; `positions` gets the
+    numbers of the planted ones.
+    """
+    number = 0
+    for each in merged(source, placement, users):
+        if isinstance(each, PlantedRow):
+            text = each.text
+            sink.new(source.planted(text.text, text.user, each.beside))
+            positions.setdefault(text.canary, []).append(number)
+            number += 1
+            yield Row(text.user, text.text, split=TRAIN)
+        else:
+            if each.raw is not None:
+                sink.old(each.raw)
+                number += 1
+            yield each.row
+
+
+def _real(job: PlantJob, planted: Corpus, texts: set[str], first: int) -> tuple[list[Canary], int]:
+    """The real canaries, numbered from `first`, and how many users have none."""
+    if job.plain_model is None:
+        return [], 0
+    found = most_surprising(job.plain_model(planted), planted, texts, job.progress)
+    canaries = [
+        Canary(
+            id=first + index, state="real", user=each.user, space=None, choices=[],
+            text=each.text, words=each.words, repetitions=1, frequency=None, rows=[],
+            perplexity=each.perplexity,
+        )
+        for index, each in enumerate(found)
+    ]  # fmt: skip
+    return canaries, planted.manifest.train.users - len(found)

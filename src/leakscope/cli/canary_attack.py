@@ -1,0 +1,44 @@
+"""`leakscope canary attack`."""
+
+from pathlib import Path
+
+from leakscope.cli.canary_exposure import CANARIES, MODEL
+from leakscope.cli.command import Argument, Asked, Command
+from leakscope.cli.printing import print_whole, say, tell
+from leakscope.cli.progress_bars import STARTS_OVER
+
+
+def attack(asked: Asked) -> None:
+    """The tab attack on canaries: type their first words, press Tab, and see whether they come.
+
+    Says how many canaries come out whole, by how often they were repeated, also of those that were
+    not planted and of real ones.
+
+    Example: leakscope canary attack model planted --out attack --given 1 --beam 5
+    """
+    from leakscope.commands.canary_attack import PAGE
+    from leakscope.commands.canary_attack import attack as work
+    from leakscope.reporting.pages.canary_page import ATTACK_COLUMNS
+    from leakscope.reporting.terminal.plain_tables import plain_table
+
+    out = asked["out"]
+    with asked.progress(STARTS_OVER) as progress:
+        report = work(asked["model"], asked["canaries"], out, progress=progress, **asked.options)
+    if asked["json"]:
+        say(report.model_dump_json(indent=2))
+    else:
+        print_whole(plain_table(ATTACK_COLUMNS, [row.model_dump() for row in report.rates]))
+    for warning in report.warnings:
+        tell(f"warning: {warning}")
+    (tell if asked["json"] else say)(f"page: {out / PAGE}")
+
+
+command = Command(
+    "canary attack",
+    attack,
+    arguments=(MODEL, CANARIES),
+    own=(
+        Argument("out", Path, "The directory to make."),
+        Argument("json", bool, "Print attack.json.", default=False),
+    ),
+)

@@ -1,0 +1,1 @@
+"""What is written of canaries: the manifest of those that were planted, and what was measured."""
