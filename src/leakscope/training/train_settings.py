@@ -40,6 +40,9 @@ class TrainSettings:
     """Write a checkpoint to resume from every so many steps, and at every snapshot."""
     vocabulary_users: int = 1
     """Leave out of the vocabulary all words that fewer users than this have used."""
+    until_perplexity: float | None = None
+    """Stop at the first snapshot whose validation perplexity is at most this, so that models can be
+    compared at equal usefulness. By default all epochs are trained."""
     mitigation: MitigationSettings = PLAIN
     """What is done against leakage. With differential privacy, the batch size and the clip of the
     training itself have no say."""
@@ -57,6 +60,8 @@ class TrainSettings:
             raise LeakscopeError("The seed must be at least 0 and below 2^31.")
         if self.vocabulary_users < 1:
             raise LeakscopeError("The users of a word must be at least 1.")
+        if self.until_perplexity is not None and not 1 < self.until_perplexity < math.inf:
+            raise LeakscopeError("The perplexity to stop at must be above 1.")
         self.mitigation.check(dropout=self.architecture.dropout, snapshot_steps=self.snapshot_steps)
         context = self.architecture.context
         if self.architecture.kind == "transformer" and self.max_words != context:
@@ -77,6 +82,8 @@ class TrainSettings:
             found["mitigation"] = {"kind": self.mitigation.kind, **found["mitigation"]}
         if self.vocabulary_users == 1:
             del found["vocabulary_users"]
+        if self.until_perplexity is None:
+            del found["until_perplexity"]
         return found
 
     def shareable(self) -> dict[str, Any]:
