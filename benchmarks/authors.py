@@ -60,7 +60,8 @@ def main() -> None:
             print(
                 f"seed {seed} {name:<12} validation perplexity {perplexity:.2f}, accuracy of two "
                 f"layers {network.accuracy:.3f}, of logistic regression {linear.accuracy:.3f}, "
-                f"chance {network.chance:.3f}, {network.documents} documents of {network.users} users",
+                f"chance {network.chance:.3f}, {network.documents} documents of {network.users} "
+                "users",
                 flush=True,
             )
 

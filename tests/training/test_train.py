@@ -291,3 +291,48 @@ def test_a_diverging_training_says_so(corpus, tmp_path):
 def test_settings_are_checked(change, message):
     with pytest.raises(LeakscopeError, match=message):
         tiny(**change)
+
+
+def test_stops_at_the_first_snapshot_that_is_good_enough(corpus, tmp_path):
+    whole = train(corpus, tmp_path / "whole", tiny(epochs=6, snapshot_steps=5))
+    found = [line["validation_perplexity"] for line in whole.history]
+    wanted = sorted(found)[len(found) // 2]  # neither the first nor the last line meets it
+    first = next(i for i, value in enumerate(found) if value <= wanted)
+    assert 0 < first < len(found) - 1
+    settings = tiny(epochs=6, snapshot_steps=5, until_perplexity=wanted)
+    stopped = train(corpus, tmp_path / "stopped", settings)
+    assert not stopped.missed
+    assert [line["validation_perplexity"] for line in stopped.history] == found[: first + 1]
+    name = f"step-{stopped.history[-1]['step']:07d}"
+    for path in ("stopped", f"whole/snapshots/{name}", f"stopped/snapshots/{name}"):
+        weights = load_file(tmp_path / path / "model.safetensors")
+        assert all(
+            torch.equal(weights[key], value)
+            for key, value in load_file(tmp_path / "stopped" / "model.safetensors").items()
+        )
+
+
+def test_says_when_the_perplexity_to_stop_at_was_not_reached(corpus, tmp_path):
+    told = []
+    trained = train(
+        corpus, tmp_path / "m", tiny(epochs=1, until_perplexity=1.01),
+        progress=lambda *args: told.append(args[-1]),
+    )  # fmt: skip
+    assert trained.missed == (
+        "A validation perplexity of 1.01 was not reached; train for more --epochs.",
+    )
+    assert trained.missed[0] in told
+
+
+def test_stopping_at_a_perplexity_needs_validation_documents(tmp_path):
+    rows = [Row(f"u{i}", "one two three four") for i in range(9)]
+    built = build_rows(rows, tmp_path / "corpus", settings=BuildSettings(validation=0.0))
+    with pytest.raises(LeakscopeError, match="Without validation documents"):
+        train(built, tmp_path / "m", tiny(until_perplexity=5.0))
+    assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize("value", [1.0, 0.5, -3.0, math.inf, math.nan])
+def test_refuses_a_perplexity_that_cannot_be(value):
+    with pytest.raises(LeakscopeError, match="must be above 1"):
+        tiny(until_perplexity=value)

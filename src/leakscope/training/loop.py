@@ -31,7 +31,7 @@ class Trained:
     path: Path
     history: list[dict[str, Any]]
     missed: tuple[str, ...] = ()
-    """Why snapshots that were asked for are not there, a sentence each."""
+    """What was asked for and is not there, and why, a sentence each."""
 
 
 def train(
@@ -63,6 +63,11 @@ def train(
         raise LeakscopeError(
             f"The model in {warm_start} was trained on this very text, so that {forbidden}; start "
             f"from one that never saw it."
+        )
+    if settings.until_perplexity is not None and not corpus.manifest.validation.words:
+        raise LeakscopeError(
+            "Without validation documents no perplexity tells when to stop; leave out "
+            "--until-perplexity, or build the corpus with some."
         )
     # A checkpoint that reads as ours is a training's, also without the mark of newer versions.
     known = find_checkpoint(out, identity) is not None

@@ -41,6 +41,9 @@ class TrainSettings:
     vocabulary_users: int = 1
     """Leave out of the vocabulary all words that fewer users than this have used. Without it, or
     --vocabulary-from, a private model cannot be published."""
+    until_perplexity: float | None = None
+    """Stop at the first snapshot whose validation perplexity is at most this, so that models can be
+    compared at equal usefulness. By default all epochs are trained."""
     mitigation: MitigationSettings = PLAIN
     """What is done against leakage. With differential privacy, the batch size and the clip of the
     training itself have no say."""
@@ -58,6 +61,8 @@ class TrainSettings:
             raise LeakscopeError("The seed must be at least 0 and below 2^31.")
         if self.vocabulary_users < 1:
             raise LeakscopeError("The users of a word must be at least 1.")
+        if self.until_perplexity is not None and not 1 < self.until_perplexity < math.inf:
+            raise LeakscopeError("The perplexity to stop at must be above 1.")
         self.mitigation.check(dropout=self.architecture.dropout, snapshot_steps=self.snapshot_steps)
         context = self.architecture.context
         if self.architecture.kind == "transformer" and self.max_words != context:
@@ -78,6 +83,8 @@ class TrainSettings:
             found["mitigation"] = self.mitigation.record()
         if self.vocabulary_users == 1:
             del found["vocabulary_users"]
+        if self.until_perplexity is None:
+            del found["until_perplexity"]
         return found
 
     def shareable(self) -> dict[str, Any]:

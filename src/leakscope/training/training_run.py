@@ -52,7 +52,7 @@ class TrainingRun:
         self._loss = self._seconds = 0.0
         self.history: list[Line] = []
         self.missed: tuple[str, ...] = ()
-        """Why snapshots that were asked for will not be there, a sentence each."""
+        """What was asked for and will not be there, and why, a sentence each."""
 
     def resume(self, state: Checkpoint) -> None:
         """Take up where a checkpoint stands."""
@@ -75,7 +75,7 @@ class TrainingRun:
         if self._total_steps:  # a kill may have come before what was due at the checkpoint
             self._keep([name for name in self._due() if not self._has(name)])
         with postponed_interrupt() as interrupted:
-            while self._total_steps < self._mitigation.total:
+            while self._total_steps < self._mitigation.total and not self._is_good_enough():
                 self._take()
                 if not interrupted():
                     self._report()
@@ -83,9 +83,16 @@ class TrainingRun:
                 if interrupted():
                     self._stop()
         self._measure()
+        self._tell_unreached()
         write_history(self._out, self.history)
         save_model(self._out, self._model, self._config(), also=HISTORY_FILES)
         remove_checkpoints(self._out)
+
+    def _is_good_enough(self) -> bool:
+        """Whether a snapshot has reached the perplexity that the training was to stop at."""
+        wanted = self._settings.until_perplexity
+        found = self.history[-1]["validation_perplexity"] if self.history else None
+        return wanted is not None and found is not None and found <= wanted
 
     def _stop(self) -> None:
         """Ctrl-C: keep the step taken last, which a private training has spent, and end. What else
@@ -101,6 +108,13 @@ class TrainingRun:
         missed = self._mitigation.missed.items()
         self.missed = tuple(why for name, why in missed if not self._has(name))
         for why in self.missed:
+            self._progress("plan", self._total_steps, self._mitigation.total, why)
+
+    def _tell_unreached(self) -> None:
+        wanted = self._settings.until_perplexity
+        if wanted is not None and not self._is_good_enough():
+            why = f"A validation perplexity of {wanted:g} was not reached; train for more --epochs."
+            self.missed += (why,)
             self._progress("plan", self._total_steps, self._mitigation.total, why)
 
     def _tell_warnings(self) -> None:

@@ -1,0 +1,1 @@
+"""Whole comparisons: many trainings and measurements, each kept under what it is made from."""

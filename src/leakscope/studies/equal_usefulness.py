@@ -1,0 +1,140 @@
+"""Trainings that stop where they are equally useful: each at the first snapshot that reaches a
+validation perplexity, so that what they give away can be compared.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from leakscope.corpus.store import Corpus
+from leakscope.engine.progress import Progress
+from leakscope.models.word.model_directory import load_config
+from leakscope.records.artifacts import read_parquet
+from leakscope.records.errors import LeakscopeError
+from leakscope.records.output_claim import remove
+from leakscope.studies.kept_results import Step
+from leakscope.training.dp.dp_settings import PrivacySettings
+from leakscope.training.loop import train
+from leakscope.training.train_settings import TrainSettings
+
+SNAPSHOTS = "snapshots"
+
+
+@dataclass(frozen=True)
+class ReachedTarget:
+    """The first snapshot of a training that is as useful as was asked for."""
+
+    model: Path
+    perplexity: float
+    """Of the validation documents; at most the target."""
+    epochs: float
+    steps: int
+
+
+@dataclass(frozen=True)
+class TrainedOnce:
+    """One training: what it reached, and what it cost."""
+
+    path: Path
+    reached: dict[float, ReachedTarget]
+    """By target. Targets that were not reached are missing."""
+    best: float
+    """The lowest validation perplexity of all snapshots."""
+    epochs: float
+    """Trained in all."""
+    seconds_per_epoch: float
+    """Time spent in steps."""
+
+
+def training_step(
+    corpus: Corpus,
+    settings: TrainSettings,
+    targets: Sequence[float],
+    evaluations: int,
+    progress: Progress,
+) -> Step:
+    """A training with `evaluations` snapshots an epoch, until the lowest of some perplexities is
+    reached or the epochs are over. Of its snapshots only those that first reach a target are kept.
+    """
+    asked = replace(
+        settings,
+        until_perplexity=min(targets),
+        snapshot_steps=max(1, math.ceil(steps_per_epoch(corpus, settings) / evaluations)),
+    )
+    return Step(
+        "train",
+        {
+            "corpus": corpus.manifest.digest,
+            "settings": asked.record(),
+            "targets": sorted(targets),
+        },
+        partial(_train, corpus, asked, tuple(targets), progress),
+    )
+
+
+def steps_per_epoch(corpus: Corpus, settings: TrainSettings) -> int:
+    """About how many steps go once through the training text; long documents make more."""
+    if isinstance(settings.mitigation, PrivacySettings):
+        units = corpus.manifest.train.users
+        if settings.mitigation.unit == "document":
+            units = corpus.manifest.train.documents
+        return math.ceil(1 / settings.mitigation.rate_of(units))
+    return math.ceil(corpus.manifest.train.documents / settings.batch_size)
+
+
+def trained_once(path: Path, targets: Sequence[float]) -> TrainedOnce:
+    """What a training in a study reached, by its own history."""
+    history = read_parquet(path / "history.parquet").to_pylist()
+    measured = [line for line in history if line["validation_perplexity"] is not None]
+    if not measured:
+        raise LeakscopeError(
+            f"No validation perplexity of the training in {path} is a number; lower "
+            f"--learning-rate."
+        )
+    reached = {}
+    for target in targets:
+        line = _first(measured, target)
+        if line is not None:
+            reached[target] = ReachedTarget(
+                _home(path, line, is_last=line is history[-1]),
+                line["validation_perplexity"],
+                line["epoch"],
+                line["step"],
+            )
+    last = history[-1]
+    return TrainedOnce(
+        path,
+        reached,
+        min(line["validation_perplexity"] for line in measured),
+        last["epoch"],
+        last["seconds"] / last["epoch"],
+    )
+
+
+def _train(
+    corpus: Corpus,
+    settings: TrainSettings,
+    targets: tuple[float, ...],
+    progress: Progress,
+    path: Path,
+) -> None:
+    if not (path / "config.json").exists():
+        train(corpus, path, settings, progress=progress)
+    kept = {reached.model for reached in trained_once(path, targets).reached.values()}
+    for snapshot in (path / SNAPSHOTS).iterdir():
+        if snapshot not in kept:
+            load_config(snapshot)  # a model of ours
+            remove(snapshot)
+
+
+def _first(lines: list[dict[str, Any]], target: float) -> dict[str, Any] | None:
+    return next((line for line in lines if line["validation_perplexity"] <= target), None)
+
+
+def _home(path: Path, line: dict[str, Any], *, is_last: bool) -> Path:
+    """Where the model of a line of the history is: the last one may have no snapshot."""
+    snapshot = path / SNAPSHOTS / f"step-{line['step']:07d}"
+    return path if is_last and not snapshot.exists() else snapshot

@@ -1,0 +1,113 @@
+"""The results of a study, each kept under the digest of what it is made from.
+
+A study is a list of steps: trainings and measurements. Run again, also with other settings, it
+makes only what is missing. A step that was killed is taken up where its own work can be.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from leakscope.records.artifacts import digest_of, private_directory, read_json, write_json
+from leakscope.records.errors import LeakscopeError
+from leakscope.records.output_claim import remove
+
+Clock = Callable[[], float]
+
+
+class StepRecord(BaseModel):
+    """The file beside a step's result: it is there when the result is whole."""
+
+    model_config = ConfigDict(frozen=True)
+
+    kind: str
+    made_from: dict[str, Any]
+    leakscope: str
+    """The version that made it."""
+    seconds: float
+    """How long the last attempt took; one that took up a killed one, only what was left."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """Something that a study makes. `make` writes it to a path, as a file or a directory, and
+    resumes there if it was killed.
+    """
+
+    kind: str
+    """Begins the name of the result."""
+    made_from: Mapping[str, Any]
+    """All that decides the result, as plain data: settings, and the digests of other results."""
+    make: Callable[[Path], object]
+    is_whole: Callable[[Path], bool] = lambda path: False
+    """Whether a result that has no record yet needs nothing more than that."""
+
+    @property
+    def digest(self) -> str:
+        """Of all that decides the result."""
+        return digest_of([self.kind, dict(self.made_from), version("leakscope")])
+
+    @property
+    def name(self) -> str:
+        """Of the result in the study's folder."""
+        return f"{self.kind}-{self.digest}"
+
+
+class KeptResults:
+    """The folder of a study's results. The caller has claimed it, so nobody else writes there."""
+
+    def __init__(self, folder: Path, clock: Clock) -> None:
+        self._folder, self._clock = private_directory(folder), clock
+        self.made = 0
+        """Results that were made, not found."""
+
+    def __getitem__(self, step: Step) -> Path:
+        """Where the result of a step is, made now if it is not there yet."""
+        target = self._folder / step.name
+        if self._known(step) is not None and target.exists():
+            return target
+        begin = self._clock()
+        if not (target.exists() and step.is_whole(target)):
+            step.make(target)
+        if not target.exists():
+            raise LeakscopeError(f"The step {step.kind} of the study left no result.")
+        record = StepRecord(
+            kind=step.kind,
+            made_from=dict(step.made_from),
+            leakscope=version("leakscope"),
+            seconds=self._clock() - begin,
+        )
+        write_json(self._record_of(step), record)
+        self.made += 1
+        return target
+
+    def has(self, step: Step) -> bool:
+        """Whether the result of a step is there."""
+        return self._known(step) is not None and (self._folder / step.name).exists()
+
+    def forget(self, step: Step) -> None:
+        """Remove the result of a step, so that it is made again."""
+        self._record_of(step).unlink(missing_ok=True)
+        target = self._folder / step.name
+        if target.exists():
+            remove(target)
+
+    def _known(self, step: Step) -> StepRecord | None:
+        path = self._record_of(step)
+        if not path.exists():
+            return None
+        found = read_json(path, StepRecord, "a step of a study")
+        told = digest_of([found.kind, found.made_from, found.leakscope])
+        if told != step.digest:
+            raise LeakscopeError(
+                f"{path} is damaged or was changed; remove it and what it names, and run the study "
+                f"again."
+            )
+        return found
+
+    def _record_of(self, step: Step) -> Path:
+        return self._folder / f"{step.name}.json"

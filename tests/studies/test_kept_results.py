@@ -1,0 +1,99 @@
+"""Results of a study are made once, found again, and made anew when what decides them changes."""
+
+import itertools
+import json
+
+import pytest
+
+from leakscope.records.errors import LeakscopeError
+from leakscope.studies.kept_results import KeptResults, Step
+
+
+def counter():
+    ticks = itertools.count()
+    return lambda: float(next(ticks))
+
+
+@pytest.fixture
+def calls():
+    return []
+
+
+def step(calls, text="a", **changes):
+    def make(path):
+        calls.append(text)
+        path.write_text(text)
+
+    return Step("note", {"text": text}, make, **changes)
+
+
+def test_makes_a_result_once(tmp_path, calls):
+    kept = KeptResults(tmp_path / "steps", counter())
+    first = kept[step(calls)]
+    assert kept[step(calls)] == first
+    assert KeptResults(tmp_path / "steps", counter())[step(calls)] == first
+    assert calls == ["a"]
+    assert first.read_text() == "a"
+    assert kept.made == 1
+
+
+def test_makes_another_where_anything_differs(tmp_path, calls):
+    kept = KeptResults(tmp_path / "steps", counter())
+    assert kept[step(calls, "a")] != kept[step(calls, "b")]
+    other = Step("remark", {"text": "a"}, lambda path: path.write_text("c"))
+    assert kept[other] != kept[step(calls, "a")]
+    assert calls == ["a", "b"]
+
+
+def test_a_killed_step_is_made_again(tmp_path, calls):
+    kept = KeptResults(tmp_path / "steps", counter())
+
+    def killed(path):
+        path.write_text("half")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        kept[Step("note", {"text": "a"}, killed)]
+    assert not kept.has(step(calls))
+    assert kept[step(calls)].read_text() == "a"
+    assert kept.has(step(calls))
+
+
+def test_a_whole_result_without_its_record_needs_only_that(tmp_path, calls):
+    kept = KeptResults(tmp_path / "steps", counter())
+    wanted = step(calls, is_whole=lambda path: path.read_text() == "a")
+    (tmp_path / "steps" / wanted.name).write_text("a")
+    kept[wanted]
+    assert calls == []
+    assert kept.has(wanted)
+
+
+def test_a_lost_result_is_made_again(tmp_path, calls):
+    kept = KeptResults(tmp_path / "steps", counter())
+    kept[step(calls)].unlink()
+    assert kept[step(calls)].read_text() == "a"
+    assert calls == ["a", "a"]
+
+
+def test_a_changed_record_is_refused(tmp_path, calls):
+    kept = KeptResults(tmp_path / "steps", counter())
+    path = kept[step(calls)]
+    record = path.with_name(path.name + ".json")
+    told = json.loads(record.read_text())
+    record.write_text(json.dumps(told | {"made_from": {"text": "b"}}))
+    with pytest.raises(LeakscopeError, match="damaged or was changed"):
+        kept[step(calls)]
+
+
+def test_a_step_that_makes_nothing_is_refused(tmp_path):
+    kept = KeptResults(tmp_path / "steps", counter())
+    with pytest.raises(LeakscopeError, match="left no result"):
+        kept[Step("note", {}, lambda path: None)]
+
+
+def test_forgets(tmp_path, calls):
+    kept = KeptResults(tmp_path / "steps", counter())
+    kept[step(calls)]
+    kept.forget(step(calls))
+    assert not kept.has(step(calls))
+    assert list((tmp_path / "steps").iterdir()) == []
