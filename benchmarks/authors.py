@@ -58,10 +58,9 @@ def main() -> None:
             network = probe_authors(reading, on, hidden=1000)
             linear = probe_authors(reading, on)
             print(
-                f"seed {seed} {name:<12} validation perplexity {perplexity:.2f}, accuracy of two "
-                f"layers {network.accuracy:.3f}, of logistic regression {linear.accuracy:.3f}, "
-                f"chance {network.chance:.3f}, {network.documents} documents of {network.users} "
-                "users",
+                f"seed {seed} {name:<12} validation perplexity {perplexity:.2f}; accuracy of two "
+                f"layers {network.accuracy:.3f}, of logistic regression {linear.accuracy:.3f}; "
+                f"chance {network.chance:.3f}, {network.documents} documents",
                 flush=True,
             )
 

@@ -56,11 +56,15 @@ def probe_authors(
             "the corpus with --validation."
         )
     known, asked = (_states(model, part) for part in (fitted, tried))
-    centre, scale = (0.0, 1.0) if hidden else (known.mean(0), known.std(0) + 1e-6)
-    fit = _fitted_network if hidden else _fitted_regression
-    probe = fit((known - centre) / scale, authors.astype(np.int64), hidden, seed)
+    numbers = authors.astype(np.int64)
+    if hidden:
+        probe = _fitted_network(known, numbers, hidden, seed)
+    else:
+        centre, scale = known.mean(0), known.std(0) + np.float32(1e-6)
+        known, asked = (known - centre) / scale, (asked - centre) / scale
+        probe = _fitted_regression(known, numbers)
     with torch.inference_mode():
-        named = probe(torch.from_numpy((asked - centre) / scale)).argmax(1).numpy()
+        named = probe(torch.from_numpy(asked)).argmax(1).numpy()
     right = np.searchsorted(users, tried.users)
     return AuthorProbe(
         float((named == right).mean()),
@@ -82,7 +86,7 @@ def _states(model: LanguageModel, documents: Documents) -> FloatArray:
     return found.astype(np.float32)
 
 
-def _fitted_regression(states: FloatArray, authors: LongArray, _: int, seed: int) -> nn.Module:
+def _fitted_regression(states: FloatArray, authors: LongArray) -> nn.Module:
     """The weights that fit best, by L-BFGS over all states at once."""
     given, labels = torch.from_numpy(states), torch.from_numpy(authors)
     probe = nn.Linear(states.shape[1], int(authors.max()) + 1)
@@ -110,7 +114,8 @@ def _fitted_network(states: FloatArray, authors: LongArray, hidden: int, seed: i
     optimizer = torch.optim.Adam(probe.parameters(), lr=RATE)
     generator = torch.Generator().manual_seed(seed)
     for _ in range(EPOCHS):
-        for rows in torch.randperm(len(given), generator=generator).split(BATCH):
+        order = torch.randperm(len(given), generator=generator)
+        for rows in torch.split(order, BATCH):
             optimizer.zero_grad()
             nn.functional.cross_entropy(probe(given[rows]), labels[rows]).backward()  # type: ignore[no-untyped-call]
             optimizer.step()
