@@ -7,6 +7,8 @@ import pytest
 
 import leakscope
 from planted import WORDS, data_rows, write_jsonl
+from served import KEY, Served, serving
+from tiny_causal import fluent, network, tokenizer
 
 
 def test_exposure_is_written_and_joined_to_canary_and_user(planted, tmp_path):
@@ -57,3 +59,32 @@ def test_a_manifest_that_contradicts_itself_is_refused(planted, tmp_path, change
 def test_a_directory_without_canaries_is_refused(planted, tmp_path):
     with pytest.raises(leakscope.LeakscopeError, match="canary plant"):
         leakscope.canary.exposure(planted.plain, tmp_path, tmp_path / "e")
+
+
+def test_an_endpoint_and_the_same_model_here_agree(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    tok = tokenizer("bytes")
+    made = fluent(network("gpt2", len(tok), seed=3, context=512), tok)
+    for part in (made, tok):
+        part.save_pretrained(tmp_path / "local")
+    source = write_jsonl(tmp_path / "data.jsonl", data_rows(users=2, documents=4))
+    leakscope.canary.plant(
+        source, tmp_path / "out", template="the number {digits:1} of {words:1}", vocabulary=12,
+        schedule="1", controls=1, validation=0.0,
+    )  # fmt: skip
+    with serving(Served(made, tok)) as url:
+        remote = leakscope.canary.exposure(url, tmp_path / "out", tmp_path / "far", samples=110,
+                                           exact_up_to=1, method="sample")  # fmt: skip
+        attack = leakscope.canary.attack(url, tmp_path / "out", tmp_path / "tab", text_only=True)
+    here = leakscope.canary.exposure(tmp_path / "local", tmp_path / "out", tmp_path / "near",
+                                     samples=110, exact_up_to=1, method="sample")  # fmt: skip
+    for far, near in zip(rows_of(tmp_path / "far"), rows_of(tmp_path / "near"), strict=True):
+        assert far["surprise"] == pytest.approx(near["surprise"], abs=0.01)
+        assert far["sampled"] == pytest.approx(near["sampled"], abs=0.2)
+    assert remote.spaces[0].samples == here.spaces[0].samples == 110
+    assert sum(each.attacked for each in attack.rates) == 3
+    assert not (tmp_path / "far" / ".answers").exists()
+
+
+def rows_of(folder):
+    return pq.read_table(folder / "exposure.parquet").to_pylist()

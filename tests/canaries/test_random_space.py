@@ -25,6 +25,11 @@ def test_a_template_becomes_pieces_and_words():
     assert space.size == 20_000 and space.bits == pytest.approx(math.log2(20_000))
 
 
+def test_digits_are_all_numbers_and_end():
+    assert list(Digits(1)) == list("0123456789") and len(Digits(16)) == 10**16
+    assert Digits(16)[42] == f"{42:016d}"
+
+
 def test_everything_is_the_whole_space_once():
     lists = [["a", "b"], ["c", "d", "e"], ["f", "g"]]
     space = make_space("{words:3}", lists, lowercase=False)

@@ -27,6 +27,8 @@ class Digits(Sequence[str]):
         return int(10**self.digits)
 
     def __getitem__(self, index: int) -> str:  # type: ignore[override]
+        if not 0 <= index < len(self):
+            raise IndexError(index)  # which also ends iterating
         return f"{index:0{self.digits}d}"
 
 
