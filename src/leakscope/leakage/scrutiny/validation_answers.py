@@ -10,6 +10,7 @@ from leakscope.corpus.split import VALIDATION
 from leakscope.corpus.store import Corpus
 from leakscope.models.interface import LanguageModel
 from leakscope.records.artifacts import read_parquet, write_parquet
+from leakscope.records.columns import check_columns
 from leakscope.records.documents import FloatArray, IntArray
 from leakscope.records.runs.occurrence_columns import validation_schema
 
@@ -65,6 +66,7 @@ def stored_answers(run: Path) -> ValidationAnswers | None:
     if not path.exists():
         return None
     table = read_parquet(path)
+    check_columns(path, table, validation_schema(), validation_schema().names)
     if not len(table):
         return None
     return ValidationAnswers(table["rank"].to_numpy(), table["top_log_prob"].to_numpy())
