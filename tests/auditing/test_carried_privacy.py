@@ -59,7 +59,7 @@ def trained(tmp_path_factory):
             assert private.save_record(root / name) == root / name / CARRIED
             record = private.record()
     rows = [Row(f"u{user}", text) for user in range(USERS) for text in texts(user)]
-    build_rows(rows, root / "corpus", settings=BuildSettings(validation=0.2))
+    build_rows(rows, root / "corpus", settings=BuildSettings(validation=0.2), split_given=True)
     return root, record
 
 

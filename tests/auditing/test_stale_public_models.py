@@ -24,6 +24,7 @@ from leakscope.reporting.comparison.compared_runs import cautions
 from leakscope.reporting.terminal.tables import run_table
 from leakscope.training.dp.dp_settings import PrivacySettings
 from leakscope.training.train_settings import TrainSettings
+from resealed import reseal
 
 TINY = TrainSettings(Architecture("gru", 1, 4, 6), vocabulary=20, epochs=1, batch_size=4)
 OTHERS = {
@@ -99,6 +100,7 @@ def test_folds_of_another_corpus_warm_start_or_version_are_refused(made, tmp_pat
     config = json.loads(path.read_text())
     config["versions"]["leakscope"] = "0.0.1"
     path.write_text(json.dumps(config))
+    reseal(path.parent)
     now = ".".join(version("leakscope").split(".")[:2])
     with pytest.raises(LeakscopeError, match=rf"\(leakscope 0\.0 before, {now} now\)"):
         public("crossfit", folder / "model", corpus, public_dir=tmp_path / "kept")

@@ -86,6 +86,32 @@ def test_deep_json_is_one_sentence(corpus, tmp_path, fails, name):
     assert "Unexpected" not in fails("probe", folder, "x")
 
 
+@pytest.mark.parametrize("name", ["deep.toml", "deep.json"])
+def test_a_deep_settings_file_is_one_sentence(corpus, tmp_path, fails, name):
+    (tmp_path / name).write_text(f"x = {DEEP}" if name == "deep.toml" else DEEP)
+    asked = ("report", tmp_path / "m", corpus.path, "--out", tmp_path / "r")
+    assert "is not a TOML file" in fails(*asked, "--config", tmp_path / name)
+
+
+def test_options_of_a_run_that_are_no_table(corpus, tmp_path, fails):
+    (tmp_path / "manifest.json").write_text('{"corpus_digest": "x", "options": ["top_k"]}')
+    asked = ("report", tmp_path / "m", corpus.path, "--out", tmp_path / "r")
+    assert "has no options in it" in fails(*asked, "--config", tmp_path / "manifest.json")
+
+
+@pytest.mark.parametrize("table", ["sequences", "occurrences", "users", "validation"])
+def test_tables_of_other_columns_are_one_sentence(trained, corpus, tmp_path, leakscope, table):
+    run = tmp_path / "r"
+    assert leakscope("report", trained, corpus.path, "--out", run).code == 0
+    pq.write_table(pa.table({"x": [1], "id": ["0"]}), run / f"{table}.parquet")
+    for name in ("suggest", "harden"):
+        more = ("--corpus", corpus.path, "--out", tmp_path / "h") if name == "harden" else ()
+        ran = leakscope(name, run, *more)
+        assert "Unexpected" not in ran.err and ran.code in (0, 2), ran.err
+        subprocess.run(["rm", "-rf", str(tmp_path / "h")], check=True)
+    assert "Unexpected" not in leakscope("compare", run).err
+
+
 def test_deep_json_in_inputs(tmp_path, fails):
     (tmp_path / "in.jsonl").write_text('{"user": "a", "text": ' + DEEP + "}\n")
     said = fails("corpus", "build", tmp_path / "in.jsonl", "--out", tmp_path / "c")

@@ -14,6 +14,35 @@ PERSON = {
     }.items()
 } | {"GIT_CONFIG_GLOBAL": os.devnull}
 
+PROGRAMS = (
+    "core.fsmonitor",
+    "core.pager",
+    "pager.log",
+    "pager.rev-list",
+    "core.sshCommand",
+    "core.gitProxy",
+    "core.askPass",
+    "core.editor",
+    "core.alternateRefsCommand",
+    "gpg.program",
+    "gpg.ssh.program",
+    "credential.helper",
+    "diff.external",
+    "diff.evil.textconv",
+    "diff.evil.command",
+    "filter.evil.smudge",
+    "filter.evil.clean",
+    "filter.evil.process",
+    "merge.evil.driver",
+    "interactive.diffFilter",
+    "uploadpack.packObjectsHook",
+    "alias.log",
+    "alias.rev-list",
+    "alias.cat-file",
+    "alias.rev-parse",
+)
+"""Settings that name a program."""
+
 
 def git(path, *arguments, data=b"", **environment):
     done = subprocess.run(
@@ -47,3 +76,36 @@ def program(folder: Path, marker: Path) -> Path:
     script.write_text(f"#!/bin/sh\ntouch '{marker}'\nexit 1\n")
     script.chmod(0o755)
     return script
+
+
+def evil_repository(path: Path, marker: Path) -> Path:
+    """A repository whose settings name an evil program wherever they may name one."""
+    made(path, b"one", b"two")
+    script = program(path, marker)
+    for name in PROGRAMS:
+        git(path, "config", name, f"!{script}" if name.startswith("alias.") else str(script))
+    git(path, "config", "log.showSignature", "true")
+    git(path, "config", "core.hooksPath", str(path / "hooks"))
+    included = path / "included"
+    included.write_text(f'[core]\n\tpager = {script}\n[remote "o"]\n\tuploadpack = {script}\n')
+    git(path, "config", "include.path", str(included))
+    for folder in (path / "hooks", path / ".git" / "hooks"):
+        folder.mkdir(exist_ok=True)
+        for hook in ("post-checkout", "reference-transaction", "post-index-change", "pre-auto-gc"):
+            (folder / hook).write_text(script.read_text())
+            (folder / hook).chmod(0o755)
+    (path / ".gitattributes").write_text("* diff=evil filter=evil merge=evil\n")
+    return path
+
+
+def promisor(path, script):
+    """Make what is missing to be fetched by a program."""
+    for name, value in {
+        "core.repositoryFormatVersion": "1",
+        "extensions.partialClone": "origin",
+        "remote.origin.promisor": "true",
+        "remote.origin.url": str(path),
+        "remote.origin.uploadpack": str(script),
+        "protocol.allow": "always",
+    }.items():
+        git(path, "config", name, value)

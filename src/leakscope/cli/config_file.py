@@ -39,7 +39,7 @@ def _options_in(path: Path, command: str, given: set[str]) -> dict[str, Any]:
         data = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except OSError as error:
         raise LeakscopeError(f"{path} cannot be read: {error.strerror}.") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise LeakscopeError(
             f"{path} is not a TOML file, nor the manifest.json of a run; mend it."
         ) from None
@@ -49,7 +49,10 @@ def _options_in(path: Path, command: str, given: set[str]) -> dict[str, Any]:
             raise LeakscopeError(
                 f"{path} is not a TOML file; only leakscope report takes JSON: a run's manifest."
             )
-        return data.get("options") or _of_older_run(data, given)
+        options = data.get("options") or _of_older_run(data, given)
+        if not isinstance(options, dict):
+            raise LeakscopeError(f"{path} has no options in it; give them one by one.")
+        return options
     # "corpus" is an argument of some commands and the first word of others.
     tables = {name.split()[0] for name in COMMANDS}
     found = {

@@ -44,7 +44,8 @@ def plant(
         job = PlantJob(rows, origin, asked, build, real, progress=progress)
         return plant_canaries(job, Path(out))
     told = (BuildSettings, InputSettings)
-    if any(given.fields_of(record) or given.object_of(record) for record in told):
+    objects = (given.object_of(BuildSettings), given.object_of(InputSettings))
+    if any(given.fields_of(record) for record in told) or any(objects):
         raise LeakscopeError(
             f"{path} is a corpus, which has users, texts and a split already; leave out what tells "
             "how data is read."

@@ -10,6 +10,7 @@ from leakscope.commands.signatures import takes_options_of
 from leakscope.commands.train_options import train_settings
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
+from leakscope.records.received_files import refuse_special_files
 from leakscope.training.loop import Trained
 from leakscope.training.loop import train as run_training
 
@@ -30,6 +31,8 @@ def train(
     chosen = given.make(TrainChoices)
     asked = train_settings(given, chosen)
     opened = Corpus.open(Path(corpus))
+    for model in filter(None, (chosen.warm_start, chosen.vocabulary_from)):
+        refuse_special_files(model)
     if chosen.threads is not None:
         import torch
 

@@ -8,6 +8,7 @@ from leakscope.corpus.readers.detect import detect
 from leakscope.corpus.readers.received_repository import received_repository
 from leakscope.records.artifacts import digest_of_file
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.received_files import real_path
 
 
 def describe(path: Path, format: str | None) -> InputFile:
@@ -21,7 +22,7 @@ def describe(path: Path, format: str | None) -> InputFile:
         head = received_repository(path).head
         return InputFile(name=path.name, format=format, digest=head)
     if path.is_dir():
-        files = sorted(file for file in path.rglob("*") if _is_inside(file, path.resolve()))
+        files = sorted(file for file in path.rglob("*") if _is_inside(file, real_path(path)))
         listing = "\n".join(f"{file.relative_to(path)} {digest_of_file(file)}" for file in files)
         digest = hashlib.blake2b(listing.encode(errors="replace"), digest_size=16).hexdigest()
         return InputFile(name=path.name, format=format, digest=digest)
@@ -30,4 +31,4 @@ def describe(path: Path, format: str | None) -> InputFile:
 
 def _is_inside(file: Path, root: Path) -> bool:
     """Tell whether it is a file of the folder, and not a link that leads out of it."""
-    return file.is_file() and file.resolve().is_relative_to(root)
+    return file.is_file() and real_path(file).is_relative_to(root)

@@ -18,6 +18,7 @@ from leakscope.corpus.split import TRAIN, VALIDATION
 from leakscope.records.artifacts import damaged, open_parquet
 from leakscope.records.documents import Documents
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.received_files import real_path
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,10 @@ def untrue(path: Path, what: str) -> LeakscopeError:
 
 def shard_paths(corpus: Path, names: list[str]) -> list[Path]:
     """The files of the shards; raise if a name leads out of the corpus, also by a link."""
-    folder, root = corpus / "shards", corpus.resolve()
+    folder, root = corpus / "shards", real_path(corpus)
     for name in names:
         plain = Path(name).name == name and not {"\\", "\0"} & set(name)
-        inside = plain and (folder / name).resolve().is_relative_to(root)
+        inside = plain and real_path(folder / name).is_relative_to(root)
         if not inside or not name.endswith(".parquet"):
             raise untrue(corpus / "manifest.json", "names a shard that is not in the corpus")
     return [folder / name for name in names]

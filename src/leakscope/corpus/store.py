@@ -33,6 +33,7 @@ from leakscope.records.artifacts import (
 from leakscope.records.documents import Documents
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.ragged import offsets_of
+from leakscope.records.received_files import refuse_special_files
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,7 @@ class Corpus:
         path = Path(path)
         if not path.is_dir():
             raise LeakscopeError(f"{path} is not a corpus directory; make one with corpus build.")
+        refuse_special_files(path)
         manifest = read_json(path / "manifest.json", CorpusManifest, "a corpus")
         if manifest.schema_version != SCHEMA_VERSION:
             raise LeakscopeError(

@@ -4,9 +4,12 @@ browser. A table's registry is a tuple of these; everybody who writes or shows i
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import pyarrow as pa
+
+from leakscope.records.artifacts import damaged
 
 Form = Literal["words", "count", "number", "bound", "shortest", "mark", "kinds"]
 """`words`: a list of words. `count`: a whole number. `number`: one with digits after the point.
@@ -59,6 +62,14 @@ class Column:
 def schema_of(columns: Sequence[Column]) -> pa.Schema:
     """The Arrow schema of a table with these columns."""
     return pa.schema([(column.name, column.type) for column in columns])
+
+
+def check_columns(path: Path, table: pa.Table, schema: pa.Schema, names: Sequence[str]) -> None:
+    """Raise unless the table, read from `path`, has these columns, with the types of the schema."""
+    for name in names:
+        known = name in table.column_names
+        if not known or table.schema.field(name).type != schema.field(name).type:
+            raise damaged(path)
 
 
 def shown_in(columns: Sequence[Column], place: Place) -> list[tuple[Column, Display]]:

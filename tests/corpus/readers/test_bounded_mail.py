@@ -28,9 +28,9 @@ def quickly(tmp_path):
     def read(letter):
         path = tmp_path / "data.mbox"
         path.write_bytes(b"From ann Thu Jan  1 00:00:00 2020\n" + letter)
-        begin = time.perf_counter()
+        begin = time.process_time()
         (row,) = read_mbox(path, InputSettings())
-        assert time.perf_counter() - begin < 3.0
+        assert time.process_time() - begin < 3.0
         return row
 
     return read
@@ -113,19 +113,19 @@ def test_many_short_lines_and_headers(quickly):
      "> a\nb\n" * 50_000, "_" * 20 + "\n" + "x\n" * 50_000],
 )  # fmt: skip
 def test_replies_to_replies(text):
-    begin = time.perf_counter()
+    begin = time.process_time()
     strip_reply(text)
-    assert time.perf_counter() - begin < 3.0
+    assert time.process_time() - begin < 3.0
 
 
 @pytest.mark.parametrize("charset", sorted(KNOWN))
 def test_every_charset_is_quick_to_decode(charset):
     assert is_known(charset) and is_known(charset.upper())
     for data in (b"+AGE-" * 80_000, bytes(range(256)) * 1_600, b"\x1b$B!!\x1b(B~{" * 40_000):
-        begin = time.perf_counter()
+        begin = time.process_time()
         with suppress(UnicodeError):
             decode_known(data, charset)
-        assert time.perf_counter() - begin < 2.0
+        assert time.process_time() - begin < 2.0
 
 
 @pytest.mark.parametrize(

@@ -111,6 +111,6 @@ def test_broken_pages(html, text):
     ],
 )
 def test_no_page_takes_long(html):
-    begin = time.perf_counter()
+    begin = time.process_time()
     html_text(html)
-    assert time.perf_counter() - begin < 2.0
+    assert time.process_time() - begin < 2.0

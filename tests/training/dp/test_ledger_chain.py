@@ -230,10 +230,10 @@ def test_a_long_ledger_is_read_and_refused_in_linear_time(tmp_path, monkeypatch,
     monkeypatch.setattr(ledger_module, "_sync", lambda file: None)
     spend(tmp_path, 20_000)
     data = bytearray((tmp_path / LEDGER).read_bytes())
-    start = time.perf_counter()
+    start = time.process_time()
     assert reading(tmp_path, bytes(data)) == (Phase(1.0, 0.1, 20_000),)
-    whole = time.perf_counter() - start
+    whole = time.process_time() - start
     data[place] ^= 1
-    start = time.perf_counter()
+    start = time.process_time()
     assert reading(tmp_path, bytes(data)) is None
-    assert time.perf_counter() - start < 5 * whole + 1
+    assert time.process_time() - start < 5 * whole + 1

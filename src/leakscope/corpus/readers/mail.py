@@ -20,6 +20,7 @@ from leakscope.corpus.readers.html_text import html_text
 from leakscope.corpus.readers.input_settings import InputSettings
 from leakscope.corpus.readers.rows import (
     INVALID_UTF8,
+    LINK_NOWHERE,
     LINK_OUTSIDE,
     MALFORMED,
     TOO_COMPLEX,
@@ -27,6 +28,7 @@ from leakscope.corpus.readers.rows import (
     Row,
 )
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.received_files import real_path
 
 QUOTED = re.compile(r"\s*(?:[A-Z][A-Za-z]{0,3})?>")
 SAID = r"\b(?:wrote|writes|schrieb|schreibt|a écrit|écrivait)\b[^:]{0,120}:$"
@@ -53,20 +55,22 @@ def read_mbox(path: Path, settings: InputSettings) -> Iterator[Row]:
 def read_maildir(path: Path, settings: InputSettings) -> Iterator[Row]:
     """Yield the messages of a maildir and of its subfolders, by folder and then by file name.
 
-    A link that leads out of the maildir is not followed: it gives a row that is set aside.
+    A link that leads out of the maildir, or nowhere, gives a row that is set aside.
     """
     if not ((path / "cur").is_dir() and (path / "new").is_dir()):
         raise LeakscopeError(f"{path} is not a maildir: name a folder that contains cur and new.")
-    root = path.resolve()
+    root = real_path(path)
     subfolders = sorted(f for f in path.glob(".*") if (f / "cur").is_dir() or (f / "new").is_dir())
     for folder in [path, *subfolders]:
         for part in (folder / "cur", folder / "new"):
-            if part.is_dir() and not part.resolve().is_relative_to(root):
+            if part.is_dir() and not real_path(part).is_relative_to(root):
                 yield Row(None, None, LINK_OUTSIDE)
                 continue
             for file in sorted(part.iterdir()) if part.is_dir() else []:
-                if file.is_symlink() and not file.resolve().is_relative_to(root):
+                if file.is_symlink() and not real_path(file).is_relative_to(root):
                     yield Row(None, None, LINK_OUTSIDE)
+                elif file.is_symlink() and not file.exists():
+                    yield Row(None, None, LINK_NOWHERE)
                 elif file.is_file() and not file.name.startswith("."):
                     with open_bytes(file) as stream:
                         raw = stream.read(MAX_RECORD + 1)

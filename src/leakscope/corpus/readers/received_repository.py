@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.received_files import real_path
 
 LONGEST_FILE = 1 << 16
 """Bytes of a small file such as HEAD; a longer one is refused."""
@@ -46,7 +47,7 @@ def git_folder(path: Path) -> Path:
 
 def received_repository(path: Path) -> ReceivedRepository:
     """Find the objects and the commit of HEAD; raise LeakscopeError for what is not supported."""
-    path = path.resolve()
+    path = real_path(path)
     link = git_folder(path)
     folder = _named_folder(path, link) if link.is_file() and not link.is_symlink() else link
     shared = _shared_folder(folder)
@@ -76,11 +77,11 @@ def _named_folder(path: Path, file: Path) -> Path:
     if not said.startswith("gitdir:") or not target.is_dir():
         raise LeakscopeError(f"{file} does not name a git folder: name the repository itself.")
     inside = any(target.is_relative_to(each / ".git" / "modules") for each in path.parents)
-    if inside and target.resolve() == target:
+    if inside and real_path(target) == target:
         return target
     back = _text_of(target / "gitdir", target)
-    if back is not None and (target / back.strip()).resolve() == file:
-        return target.resolve()
+    if back is not None and real_path(target / back.strip()) == file:
+        return real_path(target)
     raise LeakscopeError(
         f"{file} leads to {target}, which does not know of it: name that folder itself if you "
         "want it read."

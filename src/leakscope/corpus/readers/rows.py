@@ -15,6 +15,7 @@ REMOVED_TEXT = "removed text"
 TOO_LONG = "too long"
 TOO_COMPLEX = "too complex"
 LINK_OUTSIDE = "link to outside"
+LINK_NOWHERE = "link to nowhere"
 UNKNOWN_SPLIT = "unknown split"
 
 

@@ -17,6 +17,7 @@ from leakscope.corpus.readers.input_settings import InputSettings
 from leakscope.corpus.readers.row_values import require_columns, row_of, wanted_columns
 from leakscope.corpus.readers.rows import MALFORMED, Row
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.received_files import real_path
 
 # Rows turned into Python objects at a time.
 BATCH = 1024
@@ -153,8 +154,8 @@ def _dataset_files(folder: Path) -> Iterator[Path]:
 
 def _within(folder: Path, name: str) -> Path:
     """Return a part of a saved dataset; raise if its name leads out of the folder."""
-    part, root = folder / name, folder.resolve()
-    if root not in part.resolve().parents:
+    part, root = folder / name, real_path(folder)
+    if root not in real_path(part).parents:
         raise LeakscopeError(
             f"{folder} names a part that is not in it: save the dataset again, or name its .arrow "
             "files one by one."

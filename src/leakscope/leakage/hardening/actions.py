@@ -6,9 +6,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from leakscope.leakage.hardening.stored_run import stored_unique
+from leakscope.leakage.hardening.stored_run import listed_columns, stored_unique
 from leakscope.records.artifacts import read_parquet
+from leakscope.records.columns import check_columns
 from leakscope.records.runs.run_manifest import open_run
+from leakscope.records.runs.user_columns import users_schema
 from leakscope.records.unique import is_unique
 
 REPEATED = 3
@@ -83,7 +85,7 @@ def suggest(run: Path, most: int = 20) -> Suggestions:
         documents.append(DocumentAction(document, owner[document], len(held), alone, gone))
     columns = ["id", "length", "total_in_d", "users_in_d"]
     columns += ["sequence"] if manifest.revealed else []
-    table = read_parquet(run / "sequences.parquet", columns)
+    table = listed_columns(run, columns)
     unique = is_unique(table["users_in_d"].to_numpy())
     repeated = table.filter(
         pa.array(unique & (table["total_in_d"].to_numpy() >= REPEATED))
@@ -142,12 +144,15 @@ def _greedy(
     return chosen
 
 
+_USED = ["user", "user_key", "largest_ratio", "least_context", "pii"]
+"""Columns of the users that make the list."""
+
+
 def _users(run: Path, most: int, *, revealed: bool) -> list[UserAction]:
-    rows = [
-        row
-        for row in read_parquet(run / "users.parquet").to_pylist()
-        if row["unique_sequences"] > 0
-    ]
+    path = run / "users.parquet"
+    table, schema = read_parquet(path), users_schema()
+    check_columns(path, table, schema, ["unique_sequences", *_USED])
+    rows = [row for row in table.to_pylist() if (row["unique_sequences"] or 0) > 0]
     rows.sort(
         key=lambda row: (
             -len(row["pii"] or ()),

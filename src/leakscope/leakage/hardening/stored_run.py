@@ -8,9 +8,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from leakscope.records.artifacts import damaged, read_parquet
+from leakscope.records.columns import check_columns
 from leakscope.records.documents import FloatArray, IntArray, LongArray
 from leakscope.records.ragged import offsets_of
 from leakscope.records.runs.occurrence_columns import occurrences_schema
+from leakscope.records.runs.sequence_columns import sequences_schema
 from leakscope.records.unique import is_unique
 
 
@@ -56,20 +58,27 @@ def stored_unique(run: Path) -> StoredOccurrences:
     return found
 
 
+def listed_columns(run: Path, columns: list[str]) -> pa.Table:
+    """These columns of `sequences.parquet`; raise if one is missing or of another type."""
+    path = run / "sequences.parquet"
+    table = read_parquet(path, columns)
+    check_columns(path, table, sequences_schema(), columns)
+    return table
+
+
 def occurrences_of_unique(run: Path, columns: list[str] | None = None) -> pa.Table:
     """The rows of `occurrences.parquet` whose sequence is unique, with `columns` (or all), in
     corpus order. Raise unless every unique sequence has one, with a place that can be.
     """
-    listed = read_parquet(run / "sequences.parquet", ["id", "users_in_d"])
+    listed = listed_columns(run, ["id", "users_in_d"])
     ids = listed["id"].to_numpy()
     if not np.array_equal(np.sort(ids), np.arange(len(ids))):
         raise damaged(run / "sequences.parquet")
     unique = listed.filter(pa.array(is_unique(listed["users_in_d"].to_numpy())))["id"]
     path, schema = run / "occurrences.parquet", occurrences_schema()
     rows = read_parquet(path, columns)
-    for name in columns or schema.names[:-1]:  # older runs have no public log-probabilities
-        if name not in rows.column_names or rows.schema.field(name).type != schema.field(name).type:
-            raise damaged(path)
+    # Older runs have no public log-probabilities.
+    check_columns(path, rows, schema, columns or schema.names[:-1])
     rows = rows.filter(pc.is_in(rows["sequence"], value_set=unique.combine_chunks()))
     rows = rows.combine_chunks()
     places = {name: rows[name] for name in _LEAST if name in rows.column_names}

@@ -12,6 +12,7 @@ from leakscope.leakage.scrutiny.document_sample import PIECE_WORDS, ScoredSample
 from leakscope.leakage.scrutiny.validation_documents import ValidationDocuments
 from leakscope.models.interface import LanguageModel
 from leakscope.records.artifacts import read_parquet, sealed_digest, write_parquet
+from leakscope.records.columns import check_columns
 from leakscope.records.documents import FloatArray, IntArray
 from leakscope.records.runs.occurrence_columns import validation_schema
 
@@ -74,6 +75,7 @@ def stored_answers(run: Path) -> ValidationAnswers | None:
     if not path.exists() and sealed_digest(path) is None:
         return None
     table = read_parquet(path)
+    check_columns(path, table, validation_schema(), validation_schema().names)
     if not len(table):
         return None
     return ValidationAnswers(table["rank"].to_numpy(), table["top_log_prob"].to_numpy())

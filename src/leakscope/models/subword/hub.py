@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.received_files import refuse_special_files
 
 FILES = ["*.safetensors", "*.json", "*.jinja", "merges.txt", "vocab.txt", "tokenizer.model"]
 NOT = ["*/*", "consolidated*"]
@@ -36,6 +37,7 @@ def find_model(path: Path) -> Path:
     was fetched if the hub can be reached.
     """
     if not is_hub_name(path):
+        refuse_special_files(path)
         return path
     if find_spec("huggingface_hub") is None:
         raise LeakscopeError(

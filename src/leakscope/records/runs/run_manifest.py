@@ -9,6 +9,7 @@ from leakscope.records.artifacts import read_json
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.audited_model import AuditedModel
 from leakscope.records.models.public_model import PublicModelRecord
+from leakscope.records.received_files import refuse_special_files
 from leakscope.records.runs.report_settings import ReportSettings, TrainedOn
 from leakscope.records.runs.run_metrics import Metrics
 
@@ -48,6 +49,7 @@ def open_run(path: Path) -> tuple[RunManifest, Metrics]:
     """The manifest and metrics of a run directory."""
     if not path.is_dir():
         raise LeakscopeError(f"{path} is not a run directory; make one by leakscope report.")
+    refuse_special_files(path)
     manifest = read_json(path / "manifest.json", RunManifest, "a run of leakscope report")
     if manifest.schema_version != SCHEMA_VERSION:
         raise LeakscopeError(

@@ -1,0 +1,167 @@
+"""What kills and flips are tried on: a small corpus, models, runs, each made by the commands."""
+
+import contextlib
+import io
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from trials.forked import Ended, command, forked
+
+SIZE = (
+    "--threads", 1, "--arch", "gru", "--embedding", 12, "--hidden", 16, "--layers", 1,
+    "--batch-size", 16, "--vocabulary", 400, "--learning-rate", 0.02, "--seed", 3,
+)  # fmt: skip
+PRIVATE = (
+    "--mitigation", "dp", "--noise-multiplier", 0.8, "--sampling-rate", 0.25, "--clip", 0.2,
+    "--words-per-user", 60, "--insecure-seed", 5,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Material:
+    """Artifacts in a folder, each made when it is first asked for, and the commands that make
+    them; `--out` is left to the caller.
+    """
+
+    root: Path
+
+    @property
+    def source(self) -> Path:
+        folder = self.root / "synth"
+        if not folder.exists():
+            done("corpus", "synth", "--users", 18, "--words", 3000, "--out", folder)
+        return folder / "data.parquet"
+
+    @property
+    def corpus(self) -> Path:
+        return self.made("corpus", self.build)
+
+    @property
+    def cleaned(self) -> Path:
+        return self.made("cleaned", self.clean)
+
+    @property
+    def model(self) -> Path:
+        return self.made("model", self.train)
+
+    @property
+    def private(self) -> Path:
+        return self.made("private", self.train_private)
+
+    @property
+    def run(self) -> Path:
+        return self.made("run", self.report)
+
+    @property
+    def hardened(self) -> Path:
+        return self.made("hardened", self.harden)
+
+    @property
+    def public(self) -> Path:
+        """Cross-fitted models."""
+        path = self.root / "public"
+        if not path.exists():
+            done(*self.crossfit(path), "--out", self.root / "crossfit")
+        return path
+
+    def made(self, name: str, arguments: Callable[[], tuple[object, ...]]) -> Path:
+        """A directory that is made when it is first asked for."""
+        path = self.root / name
+        if not path.exists():
+            done(*arguments(), "--out", path)
+        return path
+
+    def inside(self) -> None:
+        """Make most of it in this very process."""
+        folder = self.root / "synth"
+        _inside("corpus", "synth", "--users", 18, "--words", 3000, "--out", folder)
+        for name, arguments in (
+            ("corpus", self.build),
+            ("cleaned", self.clean),
+            ("model", self.train),
+            ("private", self.train_private),
+            ("run", self.report),
+            ("hardened", self.harden),
+        ):
+            _inside(*arguments(), "--out", self.root / name)
+
+    def build(self) -> tuple[object, ...]:
+        return ("corpus", "build", self.source, "--shard-words", 900)
+
+    def clean(self) -> tuple[object, ...]:
+        steps = ("--documents", "near", "--scrub", "all", "--min-users", 2)
+        return ("corpus", "clean", self.corpus, *steps)
+
+    def train(self) -> tuple[object, ...]:
+        return ("train", self.corpus, *SIZE, "--epochs", 2, "--checkpoint-steps", 4)
+
+    def train_private(self) -> tuple[object, ...]:
+        return ("train", self.corpus, *SIZE, *PRIVATE, "--epochs", 2, "--checkpoint-steps", 3)
+
+    def report(self) -> tuple[object, ...]:
+        return ("report", self.model, self.corpus, "--threads", 1, "--top-k", 3)
+
+    def crossfit(self, public: Path) -> tuple[object, ...]:
+        return (*self.report(), "--public", "crossfit", "--folds", 2, "--public-dir", public)
+
+    def harden(self) -> tuple[object, ...]:
+        return ("harden", self.run, "--corpus", self.corpus, "--threads", 1)
+
+
+def _inside(*arguments: object) -> None:
+    """Run a command in this process, silently; raise if it fails."""
+    before = sys.argv
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        try:
+            command(*arguments)()
+        except SystemExit as end:
+            if end.code:
+                raise RuntimeError(f"{arguments} ended with {end.code}") from None
+        finally:
+            sys.argv = before
+
+
+def done(*arguments: object) -> Ended:
+    """Run a command that must succeed."""
+    ended = forked(still(command(*arguments)))
+    if ended.code != 0:
+        raise RuntimeError(f"{arguments} ended with {ended.code}: {ended.err}")
+    return ended
+
+
+def still(work):
+    """The same work where the clock stands still and salts are always the same, so that two runs
+    can be compared byte for byte. Nothing else of the code is changed.
+    """
+
+    def stilled():
+        from leakscope.auditing import block_list_building
+        from leakscope.training import loop
+
+        loop.train.__kwdefaults__["clock"] = lambda: 0.0
+        block_list_building.os = _SameSalt()
+        return work()
+
+    return stilled
+
+
+class _SameSalt:
+    """The module `os`, with the same bytes at every draw."""
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(os, name)
+
+    @staticmethod
+    def urandom(count: int) -> bytes:
+        return bytes(range(count))
+
+
+def content(folder: Path) -> dict[str, bytes | None]:
+    """Every file below a folder, and every folder (None)."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
+        for path in sorted(folder.rglob("*"))
+    }
