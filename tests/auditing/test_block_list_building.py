@@ -10,7 +10,7 @@ from leakscope.auditing.block_list_building import block_list, unique_sequences
 from leakscope.leakage.pipeline import audit
 from leakscope.models.evaluation import evaluate
 from leakscope.models.wrappers.blocked import BlockedModel
-from leakscope.records.block_list import BlockList
+from leakscope.records.block_lists.block_list import BlockList
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.runs.report_settings import ReportSettings
 from small_models import sharp_model

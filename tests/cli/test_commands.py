@@ -6,7 +6,7 @@ import stat
 import pyarrow.parquet as pq
 import pytest
 
-from leakscope.records.block_list import BlockList
+from leakscope.records.block_lists.block_list import BlockList
 from saved_causal import saved
 
 SIZE = ("--arch", "gru", "--embedding", 16, "--hidden", 24)

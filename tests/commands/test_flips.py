@@ -14,7 +14,7 @@ from leakscope.corpus.store import Corpus
 from leakscope.leakage.pipeline import audit
 from leakscope.leakage.scrutiny.validation_answers import stored_answers
 from leakscope.models.word.model_directory import load_config, load_model
-from leakscope.records.block_list import BlockList
+from leakscope.records.block_lists.block_list import BlockList
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.output_claim import MARKER
 from leakscope.records.runs.report_settings import ReportSettings

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leakscope.records.block_list import BlockList
-from leakscope.records.block_list_file import MAGIC
+from leakscope.records.block_lists.block_list import BlockList
+from leakscope.records.block_lists.block_list_file import MAGIC
 from leakscope.records.errors import LeakscopeError
 
 SALT = bytes(range(16))

@@ -18,7 +18,7 @@ from leakscope.models.subword.loading import load_causal
 from leakscope.models.wrappers.blocked import BlockedModel
 from leakscope.models.wrappers.by_user import ByUser
 from leakscope.models.wrappers.hardened import HardenedModel
-from leakscope.records.block_list import BlockList
+from leakscope.records.block_lists.block_list import BlockList
 from leakscope.records.documents import Documents
 from saved_causal import saved, saved_adapter, write_gguf
 from served import KEY, Served, serving

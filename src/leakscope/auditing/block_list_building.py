@@ -12,8 +12,8 @@ from leakscope.engine.progress import Progress, silent
 from leakscope.leakage.counts.minimal_windows import minimal_unique
 from leakscope.leakage.hardening.stored_run import occurrences_of_unique
 from leakscope.records.artifacts import already, damaged, private_directory
-from leakscope.records.block_list import BlockList
-from leakscope.records.block_list_file import SALT_BYTES
+from leakscope.records.block_lists.block_list import BlockList
+from leakscope.records.block_lists.block_list_file import SALT_BYTES
 from leakscope.records.documents import LongArray
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.output_claim import new_file

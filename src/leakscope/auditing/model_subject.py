@@ -22,7 +22,7 @@ from leakscope.models.word.model_directory import load_config, weights_digest
 from leakscope.models.word.word_model import WordModel
 from leakscope.models.wrappers.blocked import BlockedModel
 from leakscope.records.artifacts import digest_of
-from leakscope.records.block_list import BlockList
+from leakscope.records.block_lists.block_list import BlockList
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.mitigation_settings import without_seed
 from leakscope.records.models.model_figures import ModelFigures

@@ -23,7 +23,7 @@ from leakscope.models.remote.endpoint import Endpoint, RequestLimits
 from leakscope.models.subword.hub import find_model
 from leakscope.models.subword.loading import is_pretrained
 from leakscope.records.artifacts import digest_of_file
-from leakscope.records.block_list import BlockList
+from leakscope.records.block_lists.block_list import BlockList
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.runs.report_settings import ReportSettings
 

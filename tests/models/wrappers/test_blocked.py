@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from leakscope.models.ranking.top_k import best
 from leakscope.models.wrappers.blocked import BlockedModel
-from leakscope.records.block_list import BlockList
+from leakscope.records.block_lists.block_list import BlockList
 from leakscope.records.documents import Documents
 from small_models import SMALL, sharp_model
 

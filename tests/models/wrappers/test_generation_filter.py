@@ -11,7 +11,7 @@ from transformers import GPT2Config, GPT2LMHeadModel, LogitsProcessorList, PreTr
 
 from leakscope.corpus.words import words
 from leakscope.models.wrappers.generation_filter import BlockListProcessor
-from leakscope.records.block_list import BlockList
+from leakscope.records.block_lists.block_list import BlockList
 from leakscope.records.errors import LeakscopeError
 
 PIECES = ["a", "b", " ", " a", "'", "ab", "a b.", "密", "密a", "..", "A", "\u0301", ""]

@@ -16,7 +16,7 @@ from leakscope.records.artifacts import (
     read_seal,
     sealed_digest,
 )
-from leakscope.records.block_list_file import MAGIC, read_block_file
+from leakscope.records.block_lists.block_list_file import MAGIC, read_block_file
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.output_claim import MARKER, Unfinished
 from leakscope.records.seal import OWN, SEAL

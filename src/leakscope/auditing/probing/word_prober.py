@@ -13,7 +13,7 @@ from leakscope.models.interface import Distribution
 from leakscope.models.word.model_directory import load_config, load_model
 from leakscope.models.word.word_model import MARK
 from leakscope.models.wrappers.blocked import BlockedModel
-from leakscope.records.block_list import BlockList
+from leakscope.records.block_lists.block_list import BlockList
 from leakscope.records.documents import BoolArray
 from leakscope.records.errors import LeakscopeError
 

@@ -10,7 +10,7 @@ from leakscope.models.interface import Distribution, NextWords, Prefix
 from leakscope.models.word.carried_words import best_words
 from leakscope.models.word.word_model import WordModel
 from leakscope.models.wrappers.blocked_continuations import BlockedContinuations
-from leakscope.records.block_list import BlockList, HashArray
+from leakscope.records.block_lists.block_list import BlockList, HashArray
 from leakscope.records.documents import (
     BoolArray,
     Documents,

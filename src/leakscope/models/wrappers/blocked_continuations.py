@@ -7,7 +7,7 @@ import numpy as np
 
 from leakscope.models.interface import Continuations, LogProbs
 from leakscope.models.ranking.logit_slices import slices
-from leakscope.records.block_list import BlockList, HashArray
+from leakscope.records.block_lists.block_list import BlockList, HashArray
 from leakscope.records.documents import BoolArray, LongArray
 
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from leakscope.corpus.words import words
-from leakscope.records.block_list import BlockList, HashArray
+from leakscope.records.block_lists.block_list import BlockList, HashArray
 from leakscope.records.errors import LeakscopeError
 
 MARGIN = 16  # words at the seam of a text that is cut, or that one more token can still change

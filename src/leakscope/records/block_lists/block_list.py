@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from leakscope.records.block_list_file import (
+from leakscope.records.block_lists.block_list_file import (
     MOST_BITS,
     SALT_BYTES,
     BlockHeader,
