@@ -3,6 +3,7 @@ import pytest
 from leakscope.auditing.gates import Gate
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.dp_record import PrivacyRecord
+from leakscope.records.models.public_model import GivenModelRecord
 from leakscope.records.runs.run_metrics import Metrics
 from leakscope.reporting.facts.guarantee import Guarantee
 
@@ -55,3 +56,16 @@ def test_a_run_with_a_warning_passes_no_gate_on_what_it_measured(text):
     with pytest.raises(LeakscopeError, match="cannot be checked: the model knows nothing"):
         Gate.parse(text).holds(WARNED)
     assert not Gate.parse("dp_epsilon>8").holds(WARNED, guarantee(8.0))  # known without the report
+
+
+def test_a_public_model_that_may_know_the_users_passes_no_gate_on_its_judgement():
+    judged = METRICS.model_copy(update={"leakage_epsilon": 1.0, "public_unique_sequences": 3})
+    itself = GivenModelRecord(
+        name="m", digests=("d",), warnings=("The public model is the audited model itself.",)
+    )
+    sound = GivenModelRecord(name="m", digests=("d",))
+    for text in ("leakage_epsilon>2", "public_unique_sequences>5"):
+        assert not Gate.parse(text).holds(judged, None, sound)
+        with pytest.raises(LeakscopeError, match="cannot be checked: the public model is the"):
+            Gate.parse(text).holds(judged, None, itself)
+    assert Gate.parse("unique_sequences>2").holds(judged, None, itself)  # hangs on no judge

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.models.public_model import PublicModelRecord
 from leakscope.records.runs.run_metrics import Metrics
 from leakscope.reporting.facts.guarantee import INSECURE, Guarantee
 
@@ -22,6 +23,8 @@ _FORM = re.compile(r"\s*(\w+)\s*(>=|<=|==|!=|>|<)\s*([-+]?\d+(?:\.\d+)?(?:e[-+]?
 
 DP_EPSILON = "dp_epsilon"
 """The one number of a gate that is no metric of the report, but is told by the model's training."""
+JUDGED = ("leakage_epsilon", "public_unique_sequences", "public_unknown_sequences")
+"""Metrics that hang on the public model: if that may know the users, they are too low."""
 
 
 @dataclass(frozen=True)
@@ -50,14 +53,20 @@ class Gate:
             )
         return Gate(text, found[1], found[2], float(found[3]))
 
-    def value(self, metrics: Metrics, guarantee: Guarantee | None = None) -> float:
+    def value(
+        self,
+        metrics: Metrics,
+        guarantee: Guarantee | None = None,
+        public: PublicModelRecord | None = None,
+    ) -> float:
         """The metric, or the DP epsilon of `guarantee`. What is unmeasured, void because of an
-        insecure seed, a large delta or too few users, or measured in a run that carries a warning
-        is an error, never a pass.
+        insecure seed, a large delta or too few users, measured in a run that carries a warning, or
+        judged by a public model that carries one is an error, never a pass.
         """
         if self.metric == DP_EPSILON:
             return self._dp_epsilon(guarantee)
-        for warning in metrics.warnings:
+        doubts = public.warnings if public is not None and self.metric in JUDGED else ()
+        for warning in (*metrics.warnings, *doubts):
             why = warning[:1].lower() + warning[1:]
             raise LeakscopeError(f"The gate '{self.text}' cannot be checked: {why}")
         value = getattr(metrics, self.metric)
@@ -66,9 +75,14 @@ class Gate:
             raise LeakscopeError(f"The gate '{self.text}' cannot be checked: {reason}.")
         return float(value)
 
-    def holds(self, metrics: Metrics, guarantee: Guarantee | None = None) -> bool:
+    def holds(
+        self,
+        metrics: Metrics,
+        guarantee: Guarantee | None = None,
+        public: PublicModelRecord | None = None,
+    ) -> bool:
         """Whether the metric is on the failing side."""
-        return _OPERATORS[self.comparison](self.value(metrics, guarantee), self.bound)
+        return _OPERATORS[self.comparison](self.value(metrics, guarantee, public), self.bound)
 
     def _dp_epsilon(self, guarantee: Guarantee | None) -> float:
         why = "the training tells no DP epsilon here"

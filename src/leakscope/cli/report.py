@@ -8,6 +8,7 @@ from leakscope.cli.printing import print_comparison, print_run, say, tell, warn_
 
 if TYPE_CHECKING:
     from leakscope.auditing.gates import Gate
+    from leakscope.records.models.public_model import PublicModelRecord
     from leakscope.records.runs.run_metrics import Metrics
     from leakscope.reporting.facts.guarantee import Guarantee
 
@@ -42,23 +43,30 @@ def report(asked: Asked) -> None:
     if isinstance(made, list):
         print_comparison(made, asked["json"])
         (tell if asked["json"] else say)(f"page: {out / 'compare.html'}")
-        _check(gates, {run.manifest.name: (run.metrics, run.guarantee) for run in made})
+        _check(
+            gates,
+            {run.manifest.name: (run.metrics, run.guarantee, run.manifest.public) for run in made},
+        )
         return
     if asked["json"]:
         say(made.metrics.model_dump_json(indent=2))
         warn_of(out)
     else:
         print_run(out)
-    _check(gates, {str(out): (made.metrics, guarantee_of(made.manifest))})
+    guarantee = guarantee_of(made.manifest)
+    _check(gates, {str(out): (made.metrics, guarantee, made.manifest.public)})
 
 
-def _check(gates: "list[Gate]", measured: "dict[str, tuple[Metrics, Guarantee]]") -> None:
+def _check(
+    gates: "list[Gate]",
+    measured: "dict[str, tuple[Metrics, Guarantee, PublicModelRecord | None]]",
+) -> None:
     """Exit with code 1 if a gate holds for a run."""
     failed = False
-    for where, (metrics, guarantee) in measured.items():
+    for where, known in measured.items():
         for gate in gates:
-            value = gate.value(metrics, guarantee)
-            if gate.holds(metrics, guarantee):
+            value = gate.value(*known)
+            if gate.holds(*known):
                 failed = True
                 tell(f"gate: {gate.text} holds for {where}: it is {value:g}")
     if failed:
