@@ -1,5 +1,6 @@
 """What all tests share: small corpora and models made on the spot."""
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -10,6 +11,9 @@ from leakscope.corpus.build_settings import BuildSettings
 from leakscope.corpus.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.corpus.store import Corpus
+
+# Virtual machines may announce AMX and not let programs use it: half precision would end in SIGILL.
+os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
 
 settings.register_profile(
     "leakscope",
