@@ -35,6 +35,9 @@ def test_any_way_to_go_on_equals_reading_again(kind, started, data, batch):
         entries = np.array(data.draw(entry), np.int64)
         carried, plain = carried.extended(rows, entries), plain.extended(rows, entries)
     np.testing.assert_allclose(carried.log_probs(), plain.log_probs(), atol=1e-4)
+    rows, entries = np.repeat(np.arange(len(plain)), 2), np.arange(2 * len(plain)) % 11
+    few = carried.log_probs_at(rows[1:], entries[1:])
+    np.testing.assert_allclose(few, plain.log_probs()[rows[1:], entries[1:]], atol=1e-4)
     found, expected = carried.top(4), plain.top(4)
     np.testing.assert_allclose(found[1], expected[1], atol=1e-4)
 

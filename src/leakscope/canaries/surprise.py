@@ -13,6 +13,7 @@ import numpy.typing as npt
 from leakscope.canaries.random_space import Digits, RandomSpace
 from leakscope.corpus.lexicon import Lexicon
 from leakscope.engine.progress import Progress, silent
+from leakscope.models.carried_prefixes import CarriedPrefixes
 from leakscope.models.interface import Continuations, LanguageModel
 from leakscope.records.canaries.canary_manifest import CanaryManifest
 from leakscope.records.documents import Documents, LongArray
@@ -166,12 +167,7 @@ def _of_sorted(start: Continuations, entries: LongArray) -> Floats:
     state, prefix = start, np.zeros(len(entries), np.int64)  # of each sequence, its row of `state`
     for place in range(entries.shape[1]):
         labels = entries[:, place]
-        for low in range(0, len(state), PREFIXES):
-            high = min(low + PREFIXES, len(state))
-            first, last = np.searchsorted(prefix, [low, high])
-            logs = state.log_probs(np.arange(low, high))
-            mine = slice(int(first), int(last))
-            total[mine] += logs[prefix[mine] - low, labels[mine]]
+        total += _logs_at(state, prefix, labels)
         if place + 1 < entries.shape[1]:
             new = np.ones(len(entries), np.bool_)
             new[1:] = (prefix[1:] != prefix[:-1]) | (labels[1:] != labels[:-1])
@@ -179,3 +175,17 @@ def _of_sorted(start: Continuations, entries: LongArray) -> Floats:
             state = state.extended(prefix[firsts], labels[firsts])
             prefix = np.cumsum(new) - 1
     return total
+
+
+def _logs_at(state: Continuations, rows: LongArray, labels: LongArray) -> Floats:
+    """[n] the log-probabilities of `labels` [n] after the prefixes at `rows` [n], which rise."""
+    if isinstance(state, CarriedPrefixes):
+        return state.log_probs_at(rows, labels).astype(np.float64)
+    found = np.zeros(len(rows))
+    for low in range(0, len(state), PREFIXES):
+        high = min(low + PREFIXES, len(state))
+        first, last = np.searchsorted(rows, [low, high])
+        logs = state.log_probs(np.arange(low, high))
+        mine = slice(int(first), int(last))
+        found[mine] = logs[rows[mine] - low, labels[mine]]
+    return found

@@ -116,6 +116,21 @@ class CarriedPrefixes:
         return found.numpy()
 
     @torch.inference_mode()
+    def log_probs_at(self, rows: LongArray, entries: LongArray) -> LogProbs:
+        """[m] what `log_probs` says of `entries` [m] after the prefixes at `rows` [m], which do not
+        decrease; each prefix is looked at once, and the large answer is never kept.
+        """
+        found = torch.empty(len(rows), dtype=self.states.dtype)
+        used, at = np.unique(rows, return_inverse=True)
+        labels = self._tensor(entries)
+        for part in slices(len(used), len(self.entries)):
+            first, last = np.searchsorted(at, [part.start, part.stop])
+            mine = slice(int(first), int(last))
+            logs = torch.log_softmax(self._logits(self.states[self._tensor(used[part])]), 1)
+            found[mine] = logs[self._tensor(at[mine] - part.start), labels[mine]].cpu()
+        return found.numpy()
+
+    @torch.inference_mode()
     def top(self, count: int) -> tuple[LongArray, LogProbs]:
         """See `Continuations`."""
         size = len(self.entries)
