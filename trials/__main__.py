@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 GROUPS = ("rows", "files", "kills", "flips")
 SEED = 20261118
-SHORT = {"rows": 40, "files": 12, "kills": 4, "flips": 16}
+SHORT = {"rows": 40, "files": 12, "kills": 4, "flips": 10}
 
 
 def main() -> None:

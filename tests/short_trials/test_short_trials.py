@@ -9,8 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from leakscope.records.errors import LeakscopeError
 from trials.__main__ import GROUPS, SHORT
+from trials.flips.kinds import Kind
+from trials.flips.trial import Honest, _verdict
 from trials.forked import Interruption, command, forked
+from trials.kills.commands import Killed, differences, left_over
 from trials.odd_files.pages import Elements, _page_problem
 from trials.odd_rows.batch import Batch, OddRow, judged
 from trials.odd_rows.expected import ASIDE, Document, of_values
@@ -91,6 +95,47 @@ def test_work_that_ends_fails_waits_and_starts_programs_is_told_apart(monkeypatc
     assert started.code == 0 and "true" in started.ran[0]
     stopped = forked(lambda: time.sleep(60), interruption=Interruption(0.05))
     assert stopped.code == -9
+
+
+def read_x(folder):
+    return (folder / "x").read_text(encoding="latin-1")
+
+
+def refuse_x(folder):
+    if (folder / "x").read_bytes() != b"abc":
+        raise LeakscopeError("x is damaged.")
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict"),
+    [
+        (read_x, Verdict.SILENT),
+        (lambda folder: "always the same", Verdict.UNNOTICED),
+        (refuse_x, Verdict.REFUSED),
+        (lambda folder: 1 // (read_x(folder) == "abc"), Verdict.UNEXPECTED),
+    ],
+)
+def test_what_a_flip_does_is_told_apart(tmp_path, answer, verdict):
+    (tmp_path / "it").mkdir()
+    (tmp_path / "it" / "x").write_bytes(b"abc")
+    kind = Kind("kind", lambda: tmp_path / "it", ("*",), answer, 1)
+    honest = Honest(None if answer is refuse_x else answer(tmp_path / "it"), verified=False)
+    found, _ = _verdict(kind, honest, tmp_path / "case", Path("x"), b"abd")
+    assert found == verdict
+
+
+def test_a_run_that_ends_otherwise_after_a_kill_is_noticed(tmp_path):
+    for name in ("quiet", "case"):
+        (tmp_path / name / "out").mkdir(parents=True)
+        (tmp_path / name / "out" / "x").write_text("same")
+    killed, case, quiet = Killed("x", lambda case: ()), tmp_path / "case", tmp_path / "quiet"
+    assert differences(killed, case, quiet) == left_over(case, quiet) == []
+    (case / "out" / ".x.1-0badc0de.leakscope").write_text("half")
+    assert left_over(case, quiet) == ["out/.x.1-0badc0de.leakscope"]
+    (case / "out" / "x").write_text("other")
+    assert differences(killed, case, quiet) == ["out/x is another"]
+    (case / "out" / "x").unlink()
+    assert differences(killed, case, quiet) == ["out/x is missing"]
 
 
 def test_a_page_that_runs_something_is_noticed(tmp_path):

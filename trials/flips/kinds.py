@@ -12,8 +12,7 @@ from trials.kills.moments import Boundary, killed_at
 from trials.material import Material, still
 
 QUICK = (
-    "corpus: manifest", "corpus: lexicon", "corpus: shards", "model: config", "model: weights",
-    "run: metrics", "run: tables", "harden: block list",
+    "corpus: shards", "model: config", "model: weights", "run: metrics", "harden: block list",
 )  # fmt: skip
 """Kinds that are quick to make and to read."""
 

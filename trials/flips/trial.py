@@ -1,6 +1,7 @@
 """The trial of flips: a bit, or a cut, in a file of every kind, and what those say who read it."""
 
 import json
+import math
 import random
 import shutil
 import tempfile
@@ -40,16 +41,14 @@ def flips(seed: int, count: int = COUNT, only: tuple[str, ...] | None = None) ->
     draw = random.Random(seed)
     with tempfile.TemporaryDirectory(prefix="trial-flips-") as name:
         root = Path(name)
-        known = [
+        asked = [
             each for each in kinds(Material(root / "made")) if only is None or each.name in only
         ]
-        total = sum(each.share for each in known)
-        case = root / "case"
+        known = [each for each in asked if each.paths]  # a version may have no seals
+        total, case = sum(each.share for each in known), root / "case"
         for kind in known:
-            if not kind.paths:
-                continue  # such as seals, in a version that has none
             honest = _honest(kind, case)
-            flipped = max(1, round(count * kind.share / total))
+            flipped = math.ceil(count * kind.share / total)
             cut = max(1, round(flipped * CUTS))
             for place in range(flipped + cut):
                 yield _spoilt(kind, honest, case, draw, cut=place >= flipped)

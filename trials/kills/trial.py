@@ -93,22 +93,21 @@ def _tried(killed: Killed, quiet: Quiet, case: Path, turn: int, draw: random.Ran
     if first.code is None:
         return Outcome(killed.name, name, Verdict.HANG)
     verdict, detail = _again(killed, quiet, case, first, touched=draw.random() < 0.25)
-    if any(
-        not (case / each).exists() or (case / each).read_bytes() != before[each] for each in before
-    ):
+    if {name: (case / name).read_bytes() for name in FOREIGN if (case / name).exists()} != before:
         verdict, detail = Verdict.REMOVED, "a file beside the output is gone"
     return Outcome(killed.name, name, verdict, detail)
 
 
 def _in_time(work: Work, case: Path, sent: Interruption) -> tuple[str, Ended]:
     """Interrupt the work; sooner, if it was too quick."""
-    for _ in range(4):
-        first = forked(work, interruption=sent)
+    first = forked(work, interruption=sent)
+    for _ in range(3):
         if first.code != 0:
             break
         shutil.rmtree(case)
         _foreign(case)
         sent = Interruption(sent.after / 2, sent.number)
+        first = forked(work, interruption=sent)
     return f"{signal.Signals(sent.number).name} after {sent.after:.3f} s", first
 
 
