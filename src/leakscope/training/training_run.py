@@ -28,7 +28,7 @@ from leakscope.training.history import (
 )
 from leakscope.training.identity import Identity
 from leakscope.training.mitigations.mitigation import TrainedNetwork
-from leakscope.training.mitigations.registry import registered
+from leakscope.training.mitigations.registry import kept_files, registered
 from leakscope.training.text_sample import sample_of
 from leakscope.training.training_setup import TrainingSetup
 
@@ -85,7 +85,8 @@ class TrainingRun:
         self._measure()
         self._tell_unreached()
         write_history(self._out, self.history)
-        save_model(self._out, self._model, self._config(), also=HISTORY_FILES)
+        kept = [name for name in kept_files() if (self._out / name).exists()]
+        save_model(self._out, self._model, self._config(), also=[*HISTORY_FILES, *kept])
         remove_checkpoints(self._out)
 
     def _is_good_enough(self) -> bool:

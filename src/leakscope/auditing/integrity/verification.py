@@ -21,11 +21,12 @@ from leakscope.records.errors import LeakscopeError
 from leakscope.records.output_claim import MARKER, Unfinished
 from leakscope.records.seal import OWN, SEAL
 from leakscope.training.dp.dp_settings import LEDGER
-from leakscope.training.dp.ledger import read_phases
+from leakscope.training.dp.ledger_lines import read_ledger
 
 SIGNATURE = SEAL + ".sig"
 EARLIER = "made by an earlier version, not checked"
 _RECORD = "checkpoint.json"
+_STATES = "checkpoints/*/mitigation.json"
 _KINDS = {
     "corpus": {"manifest.json", "lexicon.parquet"},
     "run": {"manifest.json", "metrics.json"},
@@ -186,13 +187,18 @@ class _Home:
                 self._put(seal, good=good)
 
     def _check_ledger(self) -> None:
-        if LEDGER in self._files and LEDGER not in self._good:
-            try:
-                read_phases(self._path)
-            except LeakscopeError:
-                self._changed.add(LEDGER)
-            else:
-                self._good.add(LEDGER)
+        """The ledger of a finished training is sealed. That of an unfinished one must be a chain,
+        with all lines that a checkpoint knows of.
+        """
+        if LEDGER not in self._files or LEDGER in self._good | self._changed:
+            return
+        try:
+            heads = read_ledger(self._path / LEDGER).heads
+            known = [head for path in self._path.glob(_STATES) if (head := _ledger_head(path))]
+        except LeakscopeError:
+            self._changed.add(LEDGER)
+        else:
+            self._put(LEDGER, good=all(head in heads for head in known))
 
     def _check_records(self) -> str | None:
         """Whether records that say that they are sealed are so; why nothing was checked, if so."""
@@ -205,6 +211,15 @@ class _Home:
                 self._put(_RECORD, good=(self._path / _RECORD).read_bytes() in copies)
         nothing = not self._good and not self._changed and not self._missing
         return EARLIER if nothing and self._unfinished is None else None
+
+
+def _ledger_head(path: Path) -> str | None:
+    """The last line of the ledger, by its digest, that a checkpoint knows of."""
+    try:
+        found = json.loads(path.read_bytes()).get("ledger")
+    except (OSError, ValueError, RecursionError, AttributeError):
+        return None  # its own seal tells
+    return found if isinstance(found, str) else None
 
 
 def _claims_seal(record: Path) -> bool:
