@@ -45,7 +45,7 @@ class Epochs:
             self._step += 1
 
 
-def lines(words: int = 60_000, repeats: int = 5) -> list[Line]:
+def lines(words: int = 20_000, repeats: int = 5) -> list[Line]:
     asked = (
         (AdversarialSettings(), 1.06),
         (TripletSettings(), 1.3),
