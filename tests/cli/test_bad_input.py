@@ -12,6 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from safetensors.torch import load_file, save_file
 
+from resealed import reseal
+
 
 def jsonl(path, rows):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -100,6 +102,7 @@ def test_damaged_weights(trained, tmp_path, fails):
     tensors = load_file(weights)
     tensors["embedding.weight"][0, 0] = float("nan")
     save_file(tensors, weights)
+    reseal(tmp_path / "m")
     said = fails("report", tmp_path / "m", tmp_path / "c", "--out", tmp_path / "r2")
     assert "not finite" in said
 
@@ -306,7 +309,7 @@ def test_endpoints_that_cannot_be_asked(fails, make_corpus, tmp_path, arguments,
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--mitigation", "magic"], "none or dp"),
+        (["--mitigation", "magic"], "none, dp, adversarial or triplet"),
         (["--target-epsilon", "3"], "need --mitigation dp"),
         (["--mitigation", "dp"], "either the noise multiplier or the target epsilon"),
         (["--mitigation", "dp", "--target-epsilon", "-1"], "positive"),
