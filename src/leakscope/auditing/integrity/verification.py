@@ -158,7 +158,7 @@ class _Home:
             missing=tuple(sorted(self._missing)),
             extra=tuple(sorted(self._files - known)),
             unfinished=self._unfinished,
-            unchecked=unchecked,
+            unchecked=unchecked or self._torn_ledger(),
             signature="not checked" if SIGNATURE in self._files else None,
         )
 
@@ -199,6 +199,12 @@ class _Home:
             self._changed.add(LEDGER)
         else:
             self._put(LEDGER, good=all(head in heads for head in known))
+
+    def _torn_ledger(self) -> str | None:
+        """Why the end of a ledger could not be checked, if so. It counts as a step all the same."""
+        if LEDGER not in self._good or (self._path / LEDGER).read_bytes().endswith(b"\n"):
+            return None
+        return f"the last line of {LEDGER} is cut short, as a crash leaves it; it counts as a step"
 
     def _check_records(self) -> str | None:
         """Whether records that say that they are sealed are so; why nothing was checked, if so."""
