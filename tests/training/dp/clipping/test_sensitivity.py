@@ -11,7 +11,9 @@ from leakscope.models.word.networks import make_network
 from leakscope.training.dp.clipping import clip_factors
 from leakscope.training.dp.clipping import clipper as clipping
 from leakscope.training.dp.clipping.clipper import Clipper
+from leakscope.training.dp.clipping.module_clipper import ModuleClipper, TokenRows
 from plain_loop import batch_of
+from tiny_causal import network as causal_network
 
 SHAPES = {
     "lstm": Architecture("lstm", 2, 64, 128),
@@ -95,3 +97,60 @@ def test_ordinary_users_are_taken_once(monkeypatch):
     network = blown_up("gru", 1, 0)
     _, found = written(Clipper(network, CLIP, method="ghost"), network, texts_of(6, 0))
     assert calls == [6] and float(found.norms.max()) < clip_factors.ALONE / 10
+
+
+def rows_of(texts):
+    """The texts of some users as a Hugging Face network reads them, padded at the end."""
+    owners = np.repeat(np.arange(len(texts)), list(map(len, texts)))
+    every = [text for own in texts for text in own]
+    width = max(map(len, every))
+    ids = torch.tensor([[*text, *[0] * (width - len(text))] for text in every])
+    mask = torch.tensor([[i < len(text) for i in range(width)] for text in every])
+    return TokenRows(ids, mask), owners
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "llama"])
+@pytest.mark.parametrize("scale", [1, 8, 12])
+def test_no_user_of_any_network_moves_the_sum_by_more_than_the_clip(kind, scale):
+    network = causal_network(kind, ENTRIES).eval().requires_grad_(True)
+    with torch.no_grad():
+        for weight in network.parameters():
+            weight.mul_(scale)
+    clipper = ModuleClipper(network, CLIP, method="ghost")
+
+    def added(texts):
+        rows, owners = rows_of(texts)
+        found = clipper.write(rows, owners, len(texts))
+        return torch.cat([w.grad.double().flatten() for w in network.parameters()]), found.norms
+
+    texts = texts_of(4, 3, longest=30)
+    whole, norms = added(texts)
+    for user in range(len(texts)):
+        left, _ = added(texts[:user] + texts[user + 1 :])
+        assert float((whole - left).norm()) <= (1 + 1e-3) * CLIP
+    alone = [added([own]) for own in texts]
+    torch.testing.assert_close(norms, torch.cat([norm for _, norm in alone]), rtol=1e-3, atol=0)
+    assert float((whole - sum(own for own, _ in alone)).norm()) <= 1e-4 * CLIP
+
+
+def test_users_of_any_network_who_explode_are_taken_alone(monkeypatch):
+    network = causal_network("gpt2", ENTRIES).eval().requires_grad_(True)
+    texts = texts_of(4, 3, longest=30)
+    rows, owners = rows_of(texts)
+    clipper = ModuleClipper(network, CLIP, method="ghost")
+    norms = clipper.write(rows, owners, len(texts)).norms
+    monkeypatch.setattr(clip_factors, "ALONE", float(norms.sort().values[1]) * 1.001)
+    taken = []
+    add = ModuleClipper._add_microbatch
+
+    def noted(self, weights, batch, index, shares):
+        taken.append(batch.ids.shape[0])
+        return add(self, weights, batch, index, shares)
+
+    before = [weight.grad.clone() for weight in network.parameters()]
+    monkeypatch.setattr(ModuleClipper, "_add_microbatch", noted)
+    clipper.write(rows, owners, len(texts))
+    exploding = np.flatnonzero((norms > clip_factors.ALONE).numpy())
+    assert sorted(taken) == sorted(len(texts[user]) for user in exploding) and len(taken) == 2
+    for weight, known in zip(network.parameters(), before, strict=True):
+        torch.testing.assert_close(weight.grad, known, rtol=1e-4, atol=1e-6)

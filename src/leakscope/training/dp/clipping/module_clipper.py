@@ -17,6 +17,7 @@ from leakscope.training.dp.clipping.clip_factors import (
     NotFiniteError,
     check_choices,
     check_weights,
+    explode,
     factors_of,
 )
 from leakscope.training.dp.clipping.clipper import MEMORY, Clipped, clear
@@ -156,7 +157,9 @@ class ModuleClipper:
         fits = sum(map(len, index)) <= self._limit(batch)
         if self._method == "ghost" and fits:
             try:
-                return self._add_ghost(batch, index, shares)
+                found = self._add_ghost(batch, index, shares)
+                self._add_alone(found, weights, batch, index, shares)
+                return found
             except UnknownLayerError as unknown:
                 if not self._may_change:
                     raise LeakscopeError(f'{unknown} Use the method "microbatch".') from None
@@ -164,6 +167,21 @@ class ModuleClipper:
             except NotFiniteError:
                 check_weights(weights)  # one user is to blame: each by itself, then
         return self._add_microbatch(weights, batch, index, shares)
+
+    def _add_alone(
+        self,
+        found: tuple[Tensor, Tensor],
+        weights: list[nn.Parameter],
+        batch: Any,
+        index: list[LongArray],
+        shares: Tensor,
+    ) -> None:
+        """Add those who `explode`, whom several users' ghost norms have left out, one by one."""
+        norms, losses = found
+        for user in torch.nonzero(explode(norms)).flatten().tolist() if len(index) > 1 else ():
+            one, rows = slice(user, user + 1), [np.arange(len(index[user]))]
+            own = _without_padding(_rows(batch, index[user]))
+            norms[one], losses[one] = self._add_microbatch(weights, own, rows, shares[one])
 
     def _add_ghost(
         self, batch: Any, index: list[LongArray], shares: Tensor
@@ -181,6 +199,8 @@ class ModuleClipper:
         with torch.no_grad():
             by_part = squared_norms(parts).cpu()
             norms, factors = factors_of(by_part.sum(0), shares, self._clip)
+            if len(index) > 1:
+                factors = torch.where(explode(norms), 0.0, factors)
             if not self._checked:
                 self._check(batch, index[0], parts, by_part[:, 0])
             for part in parts:
@@ -240,6 +260,14 @@ class ModuleClipper:
                 if gradient is not None:
                     place.add_(gradient)
         return total, summed
+
+
+def _without_padding(rows: Any) -> Any:
+    """Rows of tokens as they would be without the other users' longer ones."""
+    if not isinstance(rows, TokenRows):
+        return rows
+    length = int(rows.mask.any(0).nonzero().max()) + 1
+    return TokenRows(rows.ids[:, :length], rows.mask[:, :length])
 
 
 def _records(network: nn.Module) -> bool:
