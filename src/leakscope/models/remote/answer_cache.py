@@ -68,14 +68,23 @@ class Answers:
         """What was noted under a name, or None."""
         with self._errors():
             row = self._store.execute("SELECT value FROM facts WHERE name = ?", [name]).fetchone()
-        return None if row is None else json.loads(row[0])
+        if row is None:
+            return None
+        try:
+            found = json.loads(row[0])
+        except ValueError:
+            raise self._damaged() from None
+        if not isinstance(found, list):
+            return found  # as versions without digests noted it
+        if len(found) != 2 or found[1] != digest_of(found[0]):
+            raise self._damaged()
+        return found[0]
 
     def note(self, name: str, value: Any) -> None:
-        """Note plain data under a name."""
+        """Note plain data under a name, with a digest of it."""
+        noted = json.dumps([value, digest_of(value)])
         with self._errors():
-            self._store.execute(
-                "INSERT OR REPLACE INTO facts VALUES (?, ?)", [name, json.dumps(value)]
-            )
+            self._store.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", [name, noted])
 
     def __len__(self) -> int:
         with self._errors():

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
+from leakscope.records.artifacts import check
 from leakscope.records.errors import LeakscopeError
 from leakscope.training.dp.ledger_terms import Terms
 
@@ -103,8 +104,10 @@ class Past:
 
 def read_ledger(path: Path) -> Past:
     """Read a ledger. A last line cut short by a crash counts as a step; whatever else cannot be
-    read, is out of order or does not continue the chain means that the file was changed.
+    read, is out of order or does not continue the chain means that the file was changed. That of a
+    finished training is sealed.
     """
+    check(path)
     *lines, last = path.read_bytes().split(b"\n")
     past, between, before = Past(), list[bytes](), hashlib.blake2b(digest_size=16)
     for line in [*lines, last] if last else lines:
