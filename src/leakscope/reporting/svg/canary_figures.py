@@ -6,7 +6,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from leakscope.reporting.svg.axes import padded
-from leakscope.reporting.svg.canvas import Canvas, axis_top
+from leakscope.reporting.svg.canvas import SERIES, Canvas, axis_top
 
 
 class PointWithInterval(NamedTuple):
@@ -25,10 +25,10 @@ def by_repetitions(
     series: Sequence[tuple[str, Sequence[PointWithInterval]]],
     top: float | None = None,
 ) -> Markup:
-    """Values over repetitions on a logarithmic scale, one curve for each of at most two series;
-    none of them is empty. `top` is where the vertical axis ends at least.
+    """Values over repetitions on a logarithmic scale, one curve for each of at most six
+    series; none of them is empty. `top` is where the vertical axis ends at least.
     """
-    kinds = ("first", "second")
+    kinds = SERIES
     told = "; ".join(
         f"{which}: " + ", ".join(f"{p.repetitions} times {p.value:.2f}" for p in points)
         for which, points in series

@@ -15,7 +15,12 @@ WIDTH, HEIGHT = 640, 290
 LEFT, RIGHT, TOP, BOTTOM = 62, 16, 30, 52
 
 # Okabe and Ito's palette, told apart by colour-blind readers.
-COLOURS = {"first": "#0072b2", "second": "#d55e00", "ink": "#444", "grid": "#ddd"}
+COLOURS = {
+    "first": "#0072b2", "second": "#d55e00", "third": "#009e73", "fourth": "#cc79a7",
+    "fifth": "#56b4e9", "sixth": "#e69f00", "ink": "#444", "grid": "#ddd",
+}  # fmt: skip
+SERIES = tuple(COLOURS)[:6]
+"""The kinds of shapes that tell series apart."""
 
 
 @dataclass(frozen=True)
