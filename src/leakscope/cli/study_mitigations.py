@@ -20,7 +20,7 @@ def mitigations(asked: Asked) -> None:
     Example: leakscope study mitigations corpus --target 60 --seed 0 --seed 1 --out study
     """
     from leakscope.commands.study_mitigations import mitigations as work
-    from leakscope.reporting.pages.study_page import MAIN_COLUMNS
+    from leakscope.reporting.pages.study_page import SHORT_COLUMNS
     from leakscope.reporting.terminal.plain_tables import plain_table
     from leakscope.studies.study_directory import PAGE
 
@@ -30,7 +30,7 @@ def mitigations(asked: Asked) -> None:
     if asked["json"]:
         say(record.model_dump_json(indent=2))
     else:
-        print_whole(plain_table(MAIN_COLUMNS, [row.model_dump() for row in record.rows]))
+        print_whole(plain_table(SHORT_COLUMNS, [row.model_dump() for row in record.rows]))
     for warning in record.warnings:
         tell(f"warning: {warning}")
     (tell if asked["json"] else say)(f"page: {out / PAGE}")

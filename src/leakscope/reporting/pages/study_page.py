@@ -13,9 +13,9 @@ from leakscope.reporting.svg.group_figures import GroupValue, by_group
 
 Figure = tuple[str, str, Markup]
 
-MAIN_COLUMNS = {
-    "training": "Training",
-    "target": "Target perplexity",
+_WHICH = {"training": "Training", "target": "Target perplexity"}
+USE_COLUMNS = {
+    **_WHICH,
     "reached": "Seeds there",
     "seeds": "of",
     "perplexity": "Perplexity",
@@ -23,6 +23,9 @@ MAIN_COLUMNS = {
     "epochs": "Epochs",
     "relative_cost": "Cost per epoch (plain = 1)",
     "seconds_per_epoch": "Seconds per epoch",
+}
+LEAK_COLUMNS = {
+    **_WHICH,
     "epsilon": "DP epsilon",
     "unique_sequences": "Unique sequences",
     "exposure": "Mean exposure (bits)",
@@ -31,8 +34,22 @@ MAIN_COLUMNS = {
     "most_drop": "Drop, most documents",
     "fewest_drop": "Drop, fewest",
     "gap": "Gap",
-    "reason": "Missing, because",
 }
+REASON_COLUMNS = {**_WHICH, "reason": "Missing, because"}
+SHORT_COLUMNS = {
+    "training": "Training",
+    "target": "Target",
+    "perplexity": "Perplexity",
+    "epochs": "Epochs",
+    "relative_cost": "Cost",
+    "epsilon": "Epsilon",
+    "unique_sequences": "Unique",
+    "exposure": "Exposure",
+    "synthetic_rate": "Tab",
+    "real_rate": "Real",
+    "gap": "Gap",
+}
+"""For a terminal."""
 REPETITION_COLUMNS = {
     "target": "Target perplexity",
     "repetitions": "Repetitions",
@@ -55,8 +72,11 @@ READING = (
 
 def write_study_page(record: StudyRecord, path: Path) -> None:
     """Write `study.html`."""
+    rows = [row.model_dump() for row in record.rows]
     tables: list[Table] = [
-        ("Trainings at equal perplexity", MAIN_COLUMNS, [row.model_dump() for row in record.rows]),
+        ("Trainings at equal perplexity", USE_COLUMNS, rows),
+        ("What they give away, and whom they serve", LEAK_COLUMNS, rows),
+        ("What is missing", REASON_COLUMNS, [row for row in rows if row["reason"] is not None]),
         (
             "Planted canaries by repetitions",
             REPETITION_COLUMNS,
@@ -96,8 +116,7 @@ def _exposure(record: StudyRecord, number: int, target: float) -> list[Figure]:
             for each in record.by_repetitions
             if (each.training, each.target) == (training.name, target) and each.exposure is not None
         ]
-        if points:
-            series.append((training.name, points))
+        series.append((training.name, points))
     title = f"Exposure by repetitions at perplexity {target:g}"
     reading = (
         "Mean over planted canaries of all seeds, with its 95 % interval. Canaries that were not "
@@ -112,6 +131,7 @@ def _exposure(record: StudyRecord, number: int, target: float) -> list[Figure]:
             ),
         )
         for at in range(0, len(series), len(SERIES))
+        if any(points for _, points in series[at : at + len(SERIES)])
     ]
 
 

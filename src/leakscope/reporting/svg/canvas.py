@@ -135,6 +135,13 @@ class Canvas:
             f'x2="{end[0]:.1f}" y2="{end[1]:.1f}"/>'
         )
 
+    def interval(self, x: float, low: float, high: float, kind: str) -> None:
+        """A vertical line between two heights, in the colour of a series."""
+        self.parts.append(
+            f'<line class="{kind}-line" stroke="{COLOURS[kind]}" stroke-width="2" '
+            f'x1="{x:.1f}" y1="{low:.1f}" x2="{x:.1f}" y2="{high:.1f}"/>'
+        )
+
     def text(self, x: float, y: float, text: str, anchor: str, kind: str = "tick") -> None:
         """Words; `anchor` is start, middle or end."""
         self.parts.append(

@@ -50,7 +50,7 @@ def by_group(
                 continue
             x = across(place) + GAP * (at - (len(series) - 1) / 2)
             if each.low is not None and each.high is not None:
-                canvas.line((x, upward(each.low)), (x, upward(each.high)), "mark")
+                canvas.interval(x, upward(each.low), upward(each.high), SERIES[at])
             canvas.dot(x, upward(each.value), f"{which}, {_told(group, each)}", SERIES[at])
     canvas.legend([(SERIES[at], which) for at, (which, _) in enumerate(series)])
     canvas.columns([(across(place), group) for place, group in enumerate(groups)], "training")
