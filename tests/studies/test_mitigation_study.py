@@ -264,6 +264,7 @@ def test_a_foreign_directory_is_refused_untouched(corpus, trainings, tmp_path):
         ('[a]\nmitigation = "dp"\nnoise_multiplier = 1.0\n', "holds trainings against a plain one"),
         ("[a]\nepoch = 3", "did you mean epochs"),
         ("[a]\nseed = 3", "cannot have a seed of its own"),
+        ("[a]\nsnapshot-at-epsilon = [3]", "cannot have a snapshot_at_epsilon of its own"),
         ('[a]\nnoise_multiplier = 1.0\n', "need --mitigation dp"),
         ('[a]\nepochs = "many"\n', "--epochs is a whole number"),
     ],
