@@ -13,8 +13,8 @@ from leakscope.commands.option_tables import COMMANDS, all_parts, named_options
 
 NAMES = [
     "LeakageCallback", "LeakscopeError", "__version__", "canary", "compare", "corpus", "demo",
-    "export", "harden", "make_private", "open_run", "probe", "report", "settings", "suggest",
-    "train", "verify",
+    "export", "harden", "make_private", "open_run", "probe", "report", "settings", "study",
+    "suggest", "train", "verify",
 ]  # fmt: skip
 
 
@@ -22,6 +22,7 @@ def test_the_names_are_exactly_these():
     assert dir(leakscope) == sorted(leakscope.__all__) == NAMES
     assert dir(leakscope.corpus) == ["build", "clean", "info", "synth"]
     assert dir(leakscope.canary) == ["attack", "bound", "exposure", "plant"]
+    assert dir(leakscope.study) == ["mitigations"]
     assert all(getattr(leakscope, name) is not None for name in NAMES)
     for name in dir(leakscope.corpus):
         assert getattr(leakscope.corpus, name).__name__ == name

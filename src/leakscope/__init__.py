@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from leakscope import canary, corpus, settings
+    from leakscope import canary, corpus, settings, study
     from leakscope.auditing.callback import LeakageCallback
     from leakscope.commands.compare import compare
     from leakscope.commands.demo import demo
@@ -64,6 +64,7 @@ __all__ = [
     "probe",
     "report",
     "settings",
+    "study",
     "suggest",
     "train",
     "verify",
@@ -75,7 +76,7 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("leakscope")
-    if name in ("canary", "corpus", "settings"):
+    if name in ("canary", "corpus", "settings", "study"):
         return import_module(f"{__name__}.{name}")
     if name in _HOMES:
         return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

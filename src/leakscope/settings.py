@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from leakscope.models.remote.endpoint import Endpoint, RequestLimits
     from leakscope.models.word.architecture import Architecture
     from leakscope.records.runs.report_settings import ReportSettings
+    from leakscope.studies.study_settings import StudySettings
     from leakscope.training.dp.dp_settings import PrivacySettings
     from leakscope.training.regularizers.adversarial_settings import AdversarialSettings
     from leakscope.training.regularizers.triplet_settings import TripletSettings
@@ -73,6 +74,7 @@ __all__ = [
     "ReportSettings",
     "RequestLimits",
     "RunningSettings",
+    "StudySettings",
     "SuggestSettings",
     "SynthSettings",
     "TrainChoices",

@@ -51,8 +51,7 @@ def test_a_manifest_of_another_corpus_is_refused(planted, tmp_path):
 )
 def test_a_manifest_that_contradicts_itself_is_refused(planted, tmp_path, change):
     content = json.loads((planted.folder / "out" / "canaries.json").read_text())
-    changed = content | change | {"sealed": False}
-    (tmp_path / "canaries.json").write_text(json.dumps(changed))
+    (tmp_path / "canaries.json").write_text(json.dumps(content | {"sealed": False} | change))
     with pytest.raises(leakscope.LeakscopeError, match="canar"):
         leakscope.canary.exposure(planted.plain, tmp_path, tmp_path / "e")
 

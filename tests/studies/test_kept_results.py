@@ -97,3 +97,11 @@ def test_forgets(tmp_path, calls):
     kept.forget(step(calls))
     assert not kept.has(step(calls))
     assert list((tmp_path / "steps").iterdir()) == []
+
+
+def test_lists_the_whole_results_of_a_kind(tmp_path, calls):
+    kept = KeptResults(tmp_path / "steps", counter())
+    here = kept[step(calls, "a")]
+    kept[step(calls, "b")].unlink()  # its record is left
+    kept[Step("remark", {"text": "c"}, lambda path: path.write_text("c"))]
+    assert kept.of_kind("note") == [({"text": "a"}, here)]

@@ -14,7 +14,7 @@ from leakscope.cli.wrong_usage import sentence
 COMMANDS = (
     "demo", "corpus build", "corpus clean", "corpus info", "corpus synth", "train", "report",
     "compare", "harden", "suggest", "probe", "canary plant", "canary exposure", "canary attack",
-    "canary bound", "export", "verify", "completion",
+    "canary bound", "study mitigations", "export", "verify", "completion",
 )  # fmt: skip
 """Each is in the file of its name, such as `corpus_build.py`."""
 
@@ -33,10 +33,13 @@ def make_app() -> App:
     corpus = App(name="corpus", help="Build and inspect corpora of user-keyed text.", sort_key=1)
     canary = App(name="canary", help="Plant canaries, and measure what a model kept of them.")
     app.command(corpus)
+    study = App(name="study", help="Whole comparisons, of many trainings and measurements.")
     app.command(canary)
+    app.command(study)
+    groups = {"corpus": corpus, "canary": canary, "study": study}
     for place, command in enumerate(COMMANDS):
         module = f"leakscope.cli.{command.replace(' ', '_')}"
-        parent = {"corpus": corpus, "canary": canary}.get(command.partition(" ")[0], app)
+        parent = groups.get(command.partition(" ")[0], app)
         told = import_module(module).command.__doc__
         parent.command(f"{module}:command", name=command.split()[-1], help=told, sort_key=place)
     return app

@@ -16,7 +16,7 @@ def attack(asked: Asked) -> None:
 
     Example: leakscope canary attack model planted --out attack --given 1 --beam 5
     """
-    from leakscope.commands.canary_attack import PAGE
+    from leakscope.auditing.canaries.canary_results import ATTACK_PAGE as PAGE
     from leakscope.commands.canary_attack import attack as work
     from leakscope.reporting.pages.canary_page import ATTACK_COLUMNS
     from leakscope.reporting.terminal.plain_tables import plain_table

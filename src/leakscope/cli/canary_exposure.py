@@ -24,7 +24,7 @@ def exposure(asked: Asked) -> None:
 
     Example: leakscope canary exposure model planted --out exposure
     """
-    from leakscope.commands.canary_exposure import PAGE
+    from leakscope.auditing.canaries.canary_results import EXPOSURE_PAGE as PAGE
     from leakscope.commands.canary_exposure import exposure as work
     from leakscope.reporting.pages.canary_page import EXPOSURE_COLUMNS
     from leakscope.reporting.terminal.plain_tables import plain_table

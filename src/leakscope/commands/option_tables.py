@@ -19,19 +19,21 @@ _REPORT = (
     Part("leakscope.auditing.running_settings:EndpointAccess", "Endpoints"),
     Part("leakscope.auditing.running_settings:RunningSettings", "Running it"),
 )
+_SHAPE = Part(
+    "leakscope.models.word.architecture:Architecture",
+    "The model's shape",
+    without=("kind",),
+    preset=tuple(each.name for each in fields(Architecture)),
+)
+_OF_PRESETS = tuple(each.name for each in fields(Preset))
 _TRAIN = (  # and those of every mitigation
     Part("leakscope.commands.command_settings:TrainChoices", "The model's shape"),
-    Part(
-        "leakscope.models.word.architecture:Architecture",
-        "The model's shape",
-        without=("kind",),
-        preset=tuple(each.name for each in fields(Architecture)),
-    ),
+    _SHAPE,
     Part(
         "leakscope.training.train_settings:TrainSettings",
         "Training",
         without=("architecture", "mitigation"),
-        preset=tuple(each.name for each in fields(Preset)),
+        preset=_OF_PRESETS,
     ),
 )
 _SMALL = "leakscope.commands.command_settings"
@@ -75,6 +77,38 @@ _PARTS: dict[str, tuple[Part, ...]] = {
     "canary exposure": (Part(f"{_CANARY}:ExposureSettings", "What to measure"), *_ANY_MODEL),
     "canary attack": (Part(f"{_CANARY}:AttackSettings", "The attack"), *_ANY_MODEL),
     "canary bound": (Part(f"{_CANARY}:BoundSettings", "The bound"), *_ANY_MODEL),
+    "study mitigations": (
+        Part("leakscope.studies.study_settings:StudySettings", "The study"),
+        Part(
+            f"{_CANARY}:PlantSettings",
+            "Canaries",
+            only=("template", "schedule", "users", "controls"),
+        ),
+        Part(
+            f"{_CANARY}:ExposureSettings",
+            "Canaries",
+            only=("method", "samples", "exact_up_to", "bootstrap"),
+        ),
+        Part(f"{_CANARY}:AttackSettings", "Canaries", only=("given",)),
+        Part(
+            "leakscope.commands.command_settings:TrainChoices",
+            "The model's shape",
+            only=("arch", "preset", "threads"),
+        ),
+        _SHAPE,
+        Part(
+            "leakscope.training.train_settings:TrainSettings",
+            "Training",
+            without=(
+                "architecture",
+                "mitigation",
+                "seed",
+                "snapshot_steps",
+                "until_perplexity",
+            ),
+            preset=_OF_PRESETS,
+        ),
+    ),
 }
 
 

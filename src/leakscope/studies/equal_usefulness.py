@@ -12,10 +12,10 @@ from typing import Any
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress
 from leakscope.models.word.model_directory import load_config
-from leakscope.records.artifacts import read_parquet
+from leakscope.records.artifacts import digest_of, read_parquet
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.output_claim import remove
-from leakscope.studies.kept_results import Step
+from leakscope.studies.kept_results import KeptResults, Step
 from leakscope.training.dp.dp_settings import PrivacySettings
 from leakscope.training.loop import train
 from leakscope.training.train_settings import TrainSettings
@@ -57,22 +57,49 @@ def training_step(
     progress: Progress,
 ) -> Step:
     """A training with `evaluations` snapshots an epoch, until the lowest of some perplexities is
-    reached or the epochs are over. Of its snapshots only those that first reach a target are kept.
+    reached or the epochs are over; without any, all epochs. Of its snapshots only those that first
+    reach a target are kept.
     """
-    asked = replace(
-        settings,
-        until_perplexity=min(targets),
-        snapshot_steps=max(1, math.ceil(steps_per_epoch(corpus, settings) / evaluations)),
-    )
-    return Step(
-        "train",
-        {
-            "corpus": corpus.manifest.digest,
-            "settings": asked.record(),
-            "targets": sorted(targets),
-        },
-        partial(_train, corpus, asked, tuple(targets), progress),
-    )
+    asked = _measured_often(corpus, settings, evaluations)
+    made_from = recipe(corpus, settings, evaluations) | {"targets": sorted(targets)}
+    asked = replace(asked, until_perplexity=min(targets, default=None))
+    return Step("train", made_from, partial(_train, corpus, asked, tuple(targets), progress))
+
+
+def recipe(corpus: Corpus, settings: TrainSettings, evaluations: int) -> dict[str, Any]:
+    """What a training is made from, wherever it stops, as plain data."""
+    asked = _measured_often(corpus, settings, evaluations)
+    return {"corpus": corpus.manifest.digest, "settings": asked.record()}
+
+
+def trained_to_all(
+    kept: KeptResults,
+    corpus: Corpus,
+    settings: TrainSettings,
+    targets: Sequence[float],
+    evaluations: int,
+    progress: Progress,
+) -> dict[float, TrainedOnce]:
+    """By target, a training that was to reach it. One that is there already is taken, also where it
+    was made for other targets as well; only what is missing is trained, in one training.
+    """
+    wanted = digest_of(recipe(corpus, settings, evaluations))
+    found: dict[float, TrainedOnce] = {}
+    for made_from, path in kept.of_kind("train"):
+        known = made_from["targets"]
+        if digest_of({name: made_from[name] for name in ("corpus", "settings")}) == wanted:
+            for target in set(targets) & set(known):
+                found.setdefault(target, trained_once(path, known))
+    missing = [target for target in targets if target not in found]
+    if missing:
+        path = kept[training_step(corpus, settings, missing, evaluations, progress)]
+        found |= dict.fromkeys(missing, trained_once(path, missing))
+    return found
+
+
+def _measured_often(corpus: Corpus, settings: TrainSettings, evaluations: int) -> TrainSettings:
+    steps = max(1, math.ceil(steps_per_epoch(corpus, settings) / evaluations))
+    return replace(settings, snapshot_steps=steps)
 
 
 def steps_per_epoch(corpus: Corpus, settings: TrainSettings) -> int:

@@ -89,6 +89,17 @@ class KeptResults:
         """Whether the result of a step is there."""
         return self._known(step) is not None and (self._folder / step.name).exists()
 
+    def of_kind(self, kind: str) -> list[tuple[dict[str, Any], Path]]:
+        """What each finished result of a kind and of this version is made from, and where it is."""
+        found = []
+        for path in sorted(self._folder.glob(f"{kind}-*.json")):
+            record = read_json(path, StepRecord, "a step of a study")
+            target = path.with_suffix("")
+            named = f"{kind}-{_digest(record)}" == target.name
+            if named and record.leakscope == version("leakscope") and target.exists():
+                found.append((record.made_from, target))
+        return found
+
     def forget(self, step: Step) -> None:
         """Remove the result of a step, so that it is made again."""
         self._record_of(step).unlink(missing_ok=True)
@@ -101,8 +112,7 @@ class KeptResults:
         if not path.exists():
             return None
         found = read_json(path, StepRecord, "a step of a study")
-        told = digest_of([found.kind, found.made_from, found.leakscope])
-        if told != step.digest:
+        if _digest(found) != step.digest:
             raise LeakscopeError(
                 f"{path} is damaged or was changed; remove it and what it names, and run the study "
                 f"again."
@@ -111,3 +121,8 @@ class KeptResults:
 
     def _record_of(self, step: Step) -> Path:
         return self._folder / f"{step.name}.json"
+
+
+def _digest(record: StepRecord) -> str:
+    """Of what a record says, as `Step.digest`."""
+    return digest_of([record.kind, record.made_from, record.leakscope])

@@ -39,12 +39,13 @@ _KINDS = {
     "exposure of canaries": {"exposure.json"},
     "attack on canaries": {"attack.json"},
     "bound on epsilon": {"bound.json"},
+    "study": {"study.json"},
     "comparison": {"compare.json", "compare.html"},
 }
 """The files that each kind of directory has, the most telling first."""
 _MAIN = (
     "manifest.json", "config.json", "folds.json", "harden.json", "canaries.json", "exposure.json",
-    "attack.json", "bound.json",
+    "attack.json", "bound.json", "study.json",
 )  # fmt: skip
 """Records that say whether they have a seal."""
 

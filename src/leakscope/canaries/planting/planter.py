@@ -18,7 +18,7 @@ from leakscope.canaries.planting.placement import (
     place_anywhere,
     users_of,
 )
-from leakscope.canaries.planting.real_canaries import most_surprising
+from leakscope.canaries.planting.real_canaries import listed_for_manifest
 from leakscope.canaries.planting.row_sinks import RowSink, row_sink
 from leakscope.canaries.planting.row_sources import RowSource
 from leakscope.corpus.build_settings import BuildSettings
@@ -163,13 +163,4 @@ def _real(job: PlantJob, planted: Corpus, texts: set[str], first: int) -> tuple[
     """The real canaries, numbered from `first`, and how many users have none."""
     if job.plain_model is None:
         return [], 0
-    found = most_surprising(job.plain_model(planted), planted, texts, job.progress)
-    canaries = [
-        Canary(
-            id=first + index, state="real", user=each.user, space=None, choices=[],
-            text=each.text, words=each.words, repetitions=1, frequency=None, rows=[],
-            perplexity=each.perplexity,
-        )
-        for index, each in enumerate(found)
-    ]  # fmt: skip
-    return canaries, planted.manifest.train.users - len(found)
+    return listed_for_manifest(job.plain_model(planted), planted, texts, first, job.progress)

@@ -9,6 +9,7 @@ from leakscope.corpus.split import TRAIN
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
 from leakscope.models.interface import LanguageModel
+from leakscope.records.canaries.canary_manifest import Canary
 from leakscope.records.documents import Documents
 from leakscope.records.ragged import row_sums
 
@@ -56,6 +57,24 @@ def most_surprising(
         )
         for user, (surprise, found) in sorted(best.items())
     ]
+
+
+def listed_for_manifest(
+    model: LanguageModel, planted: Corpus, texts: Collection[str], first: int, progress: Progress
+) -> tuple[list[Canary], int]:
+    """The real canaries of a planted corpus, numbered from `first`, and how many users have none;
+    `texts` were planted.
+    """
+    found = most_surprising(model, planted, texts, progress)
+    canaries = [
+        Canary(
+            id=first + index, state="real", user=each.user, space=None, choices=[],
+            text=each.text, words=each.words, repetitions=1, frequency=None, rows=[],
+            perplexity=each.perplexity,
+        )
+        for index, each in enumerate(found)
+    ]  # fmt: skip
+    return canaries, planted.manifest.train.users - len(found)
 
 
 def _keep_best(

@@ -6,7 +6,10 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from leakscope.reporting.svg.axes import padded
-from leakscope.reporting.svg.canvas import Canvas, axis_top
+from leakscope.reporting.svg.canvas import SERIES, Canvas, axis_top
+
+APART = 4
+"""Pixels between series, so that none hides another."""
 
 
 class PointWithInterval(NamedTuple):
@@ -25,13 +28,15 @@ def by_repetitions(
     series: Sequence[tuple[str, Sequence[PointWithInterval]]],
     top: float | None = None,
 ) -> Markup:
-    """Values over repetitions on a logarithmic scale, one curve for each of at most two series;
-    none of them is empty. `top` is where the vertical axis ends at least.
+    """Values over repetitions on a logarithmic scale, one curve for each of at most six
+    series. Some may be empty, not all: they keep their colours. `top` is where the vertical axis
+    ends at least.
     """
-    kinds = ("first", "second")
+    kinds = SERIES
     told = "; ".join(
         f"{which}: " + ", ".join(f"{p.repetitions} times {p.value:.2f}" for p in points)
         for which, points in series
+        if points
     )
     canvas = Canvas(name, title, told)
     every = [point for _, points in series for point in points]
@@ -40,14 +45,17 @@ def by_repetitions(
     high = max(point.high if point.high is not None else point.value for point in every)
     upward = canvas.upward(0, axis_top(max(high, top or 0.0)))
     canvas.rows(upward, label)
-    for kind, (which, points) in zip(kinds, series, strict=False):
-        placed = [(across(max(p.repetitions, 1)), upward(p.value)) for p in points]
-        canvas.curve(placed, kind)
+    for place, (kind, (which, points)) in enumerate(zip(kinds, series, strict=False)):
+        aside = APART * (place - (len(series) - 1) / 2)
+        placed = [(across(max(p.repetitions, 1)) + aside, upward(p.value)) for p in points]
+        if placed:
+            canvas.curve(placed, kind, dashed=place % 2 == 1)
         for point, (x, y) in zip(points, placed, strict=True):
             if point.low is not None and point.high is not None:
-                canvas.line((x, upward(point.low)), (x, upward(point.high)), "mark")
+                canvas.interval(x, upward(point.low), upward(point.high), kind)
             tip = f"{which}, {point.repetitions} repetitions: {point.value:.2f}"
             canvas.dot(x, y, tip, kind)
-    canvas.legend([(kind, which) for kind, (which, _) in zip(kinds, series, strict=False)])
+    shown = zip(kinds, series, strict=False)
+    canvas.legend([(kind, which) for kind, (which, points) in shown if points])
     canvas.columns([(across(count), str(count)) for count in counts], "repetitions")
     return canvas.finish()

@@ -15,7 +15,12 @@ WIDTH, HEIGHT = 640, 290
 LEFT, RIGHT, TOP, BOTTOM = 62, 16, 30, 52
 
 # Okabe and Ito's palette, told apart by colour-blind readers.
-COLOURS = {"first": "#0072b2", "second": "#d55e00", "ink": "#444", "grid": "#ddd"}
+COLOURS = {
+    "first": "#0072b2", "second": "#d55e00", "third": "#009e73", "fourth": "#cc79a7",
+    "fifth": "#56b4e9", "sixth": "#e69f00", "ink": "#444", "grid": "#ddd",
+}  # fmt: skip
+SERIES = tuple(COLOURS)[:6]
+"""The kinds of shapes that tell series apart."""
 
 
 @dataclass(frozen=True)
@@ -128,6 +133,13 @@ class Canvas:
         self.parts.append(
             f'<line class="{kind}" stroke="{colour}" x1="{start[0]:.1f}" y1="{start[1]:.1f}" '
             f'x2="{end[0]:.1f}" y2="{end[1]:.1f}"/>'
+        )
+
+    def interval(self, x: float, low: float, high: float, kind: str) -> None:
+        """A vertical line between two heights, in the colour of a series."""
+        self.parts.append(
+            f'<line class="{kind}-line" stroke="{COLOURS[kind]}" stroke-width="2" '
+            f'x1="{x:.1f}" y1="{low:.1f}" x2="{x:.1f}" y2="{high:.1f}"/>'
         )
 
     def text(self, x: float, y: float, text: str, anchor: str, kind: str = "tick") -> None:
