@@ -1,6 +1,7 @@
 """Trainings of a study stop where they are equally useful, and keep only what is compared."""
 
 import itertools
+import json
 
 import numpy as np
 import pytest
@@ -90,3 +91,12 @@ def test_an_epoch_of_private_training_draws_every_user_once(corpus):
     private = settings(mitigation=PrivacySettings(noise_multiplier=1.0, rate=0.25))
     assert steps_per_epoch(corpus, private) == 4
     assert steps_per_epoch(corpus, settings()) == -(-corpus.manifest.train.documents // 8)
+
+
+def test_a_step_tells_of_an_insecure_seed_only_that_there_was_one(corpus):
+    def step(seed):
+        private = PrivacySettings(noise_multiplier=1.0, rate=0.25, insecure_seed=seed)
+        return training_step(corpus, settings(mitigation=private), (12.0,), 4, silent)
+
+    assert "98765" not in json.dumps(dict(step(98765).made_from))
+    assert step(98765).name != step(98764).name

@@ -67,9 +67,15 @@ def training_step(
 
 
 def recipe(corpus: Corpus, settings: TrainSettings, evaluations: int) -> dict[str, Any]:
-    """What a training is made from, wherever it stops, as plain data."""
+    """What a training is made from, wherever it stops, as plain data; of an insecure seed, only
+    that there was one, beside a digest of all.
+    """
     asked = _measured_often(corpus, settings, evaluations)
-    return {"corpus": corpus.manifest.digest, "settings": asked.record()}
+    return {
+        "corpus": corpus.manifest.digest,
+        "settings": asked.shareable(),
+        "settings_digest": digest_of(asked.record()),
+    }
 
 
 def trained_to_all(
@@ -83,11 +89,11 @@ def trained_to_all(
     """By target, a training that was to reach it. One that is there already is taken, also where it
     was made for other targets as well; only what is missing is trained, in one training.
     """
-    wanted = digest_of(recipe(corpus, settings, evaluations))
+    wanted = recipe(corpus, settings, evaluations)
     found: dict[float, TrainedOnce] = {}
     for made_from, path in kept.of_kind("train"):
         known = made_from["targets"]
-        if digest_of({name: made_from[name] for name in ("corpus", "settings")}) == wanted:
+        if digest_of({name: made_from[name] for name in wanted}) == digest_of(wanted):
             for target in set(targets) & set(known):
                 found.setdefault(target, trained_once(path, known))
     missing = [target for target in targets if target not in found]
