@@ -149,8 +149,9 @@ def _check_free(out: Path, keep: Collection[str]) -> None:
     """Refuse a directory that holds something and has no mark, before anything is made in it."""
     if out.exists() and not out.is_dir():
         raise already(out)
-    if out.is_dir() and not (out / MARKER).exists() and _holds_more(out, keep):
-        raise already(out)
+    with suppress(FileNotFoundError):  # another process has just removed what it had made
+        if out.is_dir() and not (out / MARKER).exists() and _holds_more(out, keep):
+            raise already(out)
 
 
 def _holds_more(out: Path, known: Collection[str]) -> bool:
@@ -161,9 +162,9 @@ def _lock(out: Path) -> int:
     """The marker of `out`, made if need be, open and locked."""
     path = out / MARKER
     for _ in range(_TRIES):
-        if not out.exists():
-            private_directory(out)
         try:
+            if not out.exists():
+                private_directory(out)
             lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         except FileNotFoundError:
             continue  # another process has just removed the directory that it had made
