@@ -19,10 +19,11 @@ from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.dp_record import PrivacyRecord
 from leakscope.records.models.model_config import ModelConfig
 from leakscope.records.output_claim import claimed
+from leakscope.records.seal import SEAL
 from leakscope.training.dp.caveats import DIGESTS, PUBLISHED_VOCABULARY, VOCABULARY_OF_MANY
 from leakscope.training.warm_start import WORD_ROWS
 
-FILES = ("vocabulary.json", "model.safetensors", "config.json")
+FILES = ("vocabulary.json", "model.safetensors", SEAL, "config.json")
 _TOLD = ("epoch", "step")
 """Of the progress: what the plan of the training says without looking at the text."""
 

@@ -187,12 +187,12 @@ def test_no_snapshot_at_an_epsilon_is_lost_in_a_kill(corpus, tmp_path, monkeypat
             if stage == "train" and done == kill:
                 raise KilledError
 
-        def save_model(path, *rest):
+        def save_model(path, *rest, **more):
             nonlocal writes
             writes += 1
             if writes == kill - 12:
                 raise KilledError
-            save(path, *rest)
+            save(path, *rest, **more)
 
         monkeypatch.setattr(training_run, "save_model", save_model)
         with pytest.raises(KilledError):
