@@ -38,9 +38,9 @@ class Place:
 
     def reporting(self, model: Path, corpus: Path | None = None) -> Commands:
         """`report` and `probe` of a model."""
-        out = self.folder / "reported"
+        known = ("--trained-on", "train", "--threads", 1, "--out", self.folder / "reported")
         return [
-            ("report", model, corpus or self.made.corpus, "--threads", 1, "--out", out),
+            ("report", model, corpus or self.made.corpus, *known),
             ("probe", model, "hello"),
         ]
 

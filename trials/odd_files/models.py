@@ -187,7 +187,7 @@ def _template(text: str) -> Callable[[Place], Commands]:
         _edit(path, "tokenizer_config.json", chat_template=text)
         (path / "chat_template.jinja").write_text(text)
         out = place.folder / "reported"
-        chat = ("--chat-template", "user", "--threads", 1)
+        chat = ("--chat-template", "user", "--trained-on", "train", "--threads", 1)
         return [("report", path, place.made.corpus, *chat, "--out", out)]
 
     return prepare
