@@ -6,6 +6,7 @@ from tempfile import TemporaryDirectory
 
 from benchmarks import material
 from benchmarks.lines import Line, interleaved
+from leakscope.records.models.mitigation_settings import MitigationSettings
 from leakscope.training.dp.dp_settings import PrivacySettings
 from leakscope.training.mitigations.mitigation import Mitigation
 from leakscope.training.mitigations.plain_settings import PLAIN
@@ -23,14 +24,15 @@ NOBODY = StartingPoint(None, None, None, None)
 class Epochs:
     """A training of which one epoch after the other is run."""
 
-    def __init__(self, preset: str, mitigation: object, words: int) -> None:
+    def __init__(self, preset: str, mitigation: MitigationSettings, words: int) -> None:
         on = material.corpus(words)
         settings = TrainSettings.from_preset(
-            preset, vocabulary=10_000, batch_size=BATCH, epochs=1000, mitigation=mitigation
+            preset, vocabulary=10_000, batch_size=BATCH, epochs=1000
         )
-        if mitigation is not PLAIN and mitigation.kind == "dp":
+        if mitigation.kind == "dp":  # private training has no dropout
             calm = replace(settings.architecture, dropout=0.0)
             settings = replace(settings, architecture=calm)
+        settings = replace(settings, mitigation=mitigation)
         setup = TrainingSetup(on, settings, NOBODY)
         self._mitigation: Mitigation = registered(settings.mitigation.kind).start(
             settings.mitigation, setup.workbench()

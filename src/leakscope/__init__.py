@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from leakscope.auditing.callback import LeakageCallback
     from leakscope.commands.compare import compare
     from leakscope.commands.demo import demo
+    from leakscope.commands.diff import diff
     from leakscope.commands.export import export
     from leakscope.commands.harden import harden
     from leakscope.commands.open_run import open_run
@@ -38,6 +39,7 @@ _HOMES = {
     "LeakscopeError": "records.errors",
     "compare": "commands.compare",
     "demo": "commands.demo",
+    "diff": "commands.diff",
     "export": "commands.export",
     "harden": "commands.harden",
     "make_private": "training.dp.custom_loop.make_private",
@@ -57,6 +59,7 @@ __all__ = [
     "compare",
     "corpus",
     "demo",
+    "diff",
     "export",
     "harden",
     "make_private",

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from leakscope.training.regularizers.adversarial_settings import AdversarialSettings
     from leakscope.training.regularizers.triplet_settings import TripletSettings
     from leakscope.training.train_settings import TrainSettings
+    from leakscope.updates.diff_settings import DiffSettings
 
 __all__ = [
     "AdversarialSettings",
@@ -59,6 +60,7 @@ __all__ = [
     "CleanSettings",
     "CompareSettings",
     "DemoSettings",
+    "DiffSettings",
     "Endpoint",
     "EndpointAccess",
     "ExportSettings",

@@ -2,8 +2,10 @@
 
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+from pydantic import BaseModel
 
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.public_model import PublicModelRecord
@@ -21,6 +23,39 @@ _OPERATORS: dict[str, Callable[[float, float], bool]] = {
 _FORM = re.compile(r"\s*(\w+)\s*(>=|<=|==|!=|>|<)\s*([-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)\s*")
 
 
+@dataclass(frozen=True)
+class Condition:
+    """A figure, a comparison and a number."""
+
+    figure: str
+    comparison: str
+    bound: float
+
+    def holds(self, value: float) -> bool:
+        """Whether the figure's value is on the failing side."""
+        return _OPERATORS[self.comparison](value, self.bound)
+
+
+def condition(text: str, figures: Sequence[str], example: str) -> Condition:
+    """Read a condition such as "unique_sequences > 0" on one of some figures."""
+    found = _FORM.fullmatch(text)
+    if found is None or found[1] not in figures:
+        raise LeakscopeError(
+            f"'{text}' is not a gate: write a metric, a comparison and a number, such as "
+            f"'{example}'; metrics are {', '.join(figures)}."
+        )
+    return Condition(found[1], found[2], float(found[3]))
+
+
+def numbers_of(record: type[BaseModel]) -> list[str]:
+    """The fields of a record that are one number, if they were measured."""
+    return [
+        name
+        for name, field in record.model_fields.items()
+        if field.annotation in (int, float, int | None, float | None)
+    ]
+
+
 DP_EPSILON = "dp_epsilon"
 """The one number of a gate that is no metric of the report, but is told by the model's training."""
 JUDGED = ("leakage_epsilon", "public_unique_sequences", "public_unknown_sequences")
@@ -33,25 +68,13 @@ class Gate:
 
     text: str
     metric: str
-    comparison: str
-    bound: float
+    condition: Condition
 
     @staticmethod
     def parse(text: str) -> "Gate":
         """Read a gate such as "unique_sequences > 0"."""
-        found = _FORM.fullmatch(text)
-        numbers = [
-            name
-            for name, field in Metrics.model_fields.items()
-            if field.annotation in (int, float, int | None, float | None)
-        ]
-        numbers.append(DP_EPSILON)
-        if found is None or found[1] not in numbers:
-            raise LeakscopeError(
-                f"'{text}' is not a gate: write a metric, a comparison and a number, such as "
-                f"'unique_sequences>0'; metrics are {', '.join(numbers)}."
-            )
-        return Gate(text, found[1], found[2], float(found[3]))
+        found = condition(text, [*numbers_of(Metrics), DP_EPSILON], "unique_sequences>0")
+        return Gate(text, found.figure, found)
 
     def value(
         self,
@@ -82,7 +105,7 @@ class Gate:
         public: PublicModelRecord | None = None,
     ) -> bool:
         """Whether the metric is on the failing side."""
-        return _OPERATORS[self.comparison](self.value(metrics, guarantee, public), self.bound)
+        return self.condition.holds(self.value(metrics, guarantee, public))
 
     def _dp_epsilon(self, guarantee: Guarantee | None) -> float:
         why = "the training tells no DP epsilon here"

@@ -69,6 +69,14 @@ _PARTS: dict[str, tuple[Part, ...]] = {
             only=("base", "device", "dtype"),
         ),
     ),
+    "diff": (
+        Part("leakscope.updates.diff_settings:DiffSettings", "The search"),
+        Part(
+            "leakscope.auditing.loading_settings:LoadingSettings",
+            "Hugging Face models",
+            only=("dtype", "base", "batch_tokens", "device"),
+        ),
+    ),
     "canary plant": (
         Part(f"{_CANARY}:PlantSettings", "Canaries"),
         Part("leakscope.corpus.readers.input_settings:InputSettings", "Data"),

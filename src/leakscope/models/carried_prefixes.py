@@ -116,6 +116,13 @@ class CarriedPrefixes:
         return found.numpy()
 
     @torch.inference_mode()
+    def probabilities(self, rows: LongArray) -> Tensor:
+        """[m, v] what `log_probs` says after the prefixes at `rows` [m], not as logarithms, and
+        where the weights are.
+        """
+        return torch.softmax(self._logits(self.states[self._tensor(rows)]), 1)
+
+    @torch.inference_mode()
     def log_probs_at(self, rows: LongArray, entries: LongArray) -> LogProbs:
         """[m] what `log_probs` says of `entries` [m] after the prefixes at `rows` [m], which do not
         decrease; each prefix is looked at once, and the large answer is never kept.

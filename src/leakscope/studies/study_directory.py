@@ -8,7 +8,6 @@ from typing import Any
 
 from leakscope.engine.progress import Progress
 from leakscope.records.artifacts import read_json, write_sealed
-from leakscope.records.canaries.canary_tables import write_rows
 from leakscope.records.output_claim import MARKER, claimed
 from leakscope.records.received_files import refuse_special_files
 from leakscope.records.seal import SEAL
@@ -20,6 +19,7 @@ from leakscope.records.studies.study_record import (
     StudyResult,
     StudyTraining,
 )
+from leakscope.records.tables.row_tables import write_rows
 from leakscope.reporting.pages.study_page import write_study_page
 from leakscope.studies.kept_results import Clock, KeptResults
 from leakscope.studies.mitigation_study import MitigationStudy, StudyJob, StudyTables

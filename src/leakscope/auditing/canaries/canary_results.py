@@ -10,7 +10,6 @@ from leakscope.canaries.reconstruction import UNKNOWN_WORD, attack_canaries
 from leakscope.engine.progress import Progress
 from leakscope.records.artifacts import write_sealed
 from leakscope.records.canaries.canary_manifest import CanaryManifest
-from leakscope.records.canaries.canary_tables import write_rows
 from leakscope.records.canaries.exposure_record import (
     AttackReport,
     CanaryAttack,
@@ -19,6 +18,7 @@ from leakscope.records.canaries.exposure_record import (
 )
 from leakscope.records.output_claim import claimed
 from leakscope.records.seal import SEAL
+from leakscope.records.tables.row_tables import write_rows
 from leakscope.reporting.pages.canary_page import write_attack_page, write_exposure_page
 
 EXPOSURE_TABLE, EXPOSURE_REPORT, EXPOSURE_PAGE = (

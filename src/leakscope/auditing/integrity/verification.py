@@ -40,12 +40,13 @@ _KINDS = {
     "attack on canaries": {"attack.json"},
     "bound on epsilon": {"bound.json"},
     "study": {"study.json"},
+    "diff": {"diff.json"},
     "comparison": {"compare.json", "compare.html"},
 }
 """The files that each kind of directory has, the most telling first."""
 _MAIN = (
     "manifest.json", "config.json", "folds.json", "harden.json", "canaries.json", "exposure.json",
-    "attack.json", "bound.json", "study.json",
+    "attack.json", "bound.json", "study.json", "diff.json",
 )  # fmt: skip
 """Records that say whether they have a seal."""
 

@@ -61,9 +61,14 @@ class WordModel:
         """The entry of the document mark."""
         return len(self.vocabulary) + 1
 
+    @property
+    def numbers(self) -> dict[str, int]:
+        """The entry of each word."""
+        return {word: entry for entry, word in enumerate(self.vocabulary)}
+
     def reading(self, lexicon: Lexicon) -> "WordModel":
         """This model, reading documents numbered by `lexicon`."""
-        known = {word: entry for entry, word in enumerate(self.vocabulary)}
+        known = self.numbers
         entries = [known.get(word, self.unknown) for word in lexicon.words]
         return replace(self, lexicon_ids=np.array(entries, np.int32))
 
@@ -200,7 +205,7 @@ class WordModel:
 
     def _inputs(self, prefixes: Iterable[Prefix]) -> list[list[int]]:
         """What the network reads of each prefix."""
-        known = {word: entry for entry, word in enumerate(self.vocabulary)}
+        known = self.numbers
         return [
             [self.mark, *(known.get(word, self.unknown) for word in prefix)] for prefix in prefixes
         ]

@@ -1,4 +1,4 @@
-"""Tables of results, one row for each canary: a column for each field of their record."""
+"""Tables of results: a row for each record, a column for each of its fields."""
 
 import types
 from collections.abc import Sequence
@@ -25,4 +25,6 @@ def write_rows(path: Path, rows: Sequence[BaseModel], record: type[BaseModel]) -
 def _column(hint: Any) -> pa.DataType:
     if get_origin(hint) is types.UnionType:
         (hint,) = (each for each in get_args(hint) if each is not type(None))
+    if get_origin(hint) is list:
+        return pa.large_list(_column(get_args(hint)[0]))
     return _TYPES[hint]

@@ -1,0 +1,33 @@
+"""`diff`."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from leakscope.auditing.loading_settings import LoadingSettings
+from leakscope.commands.given import Given
+from leakscope.commands.signatures import takes_options_of
+from leakscope.engine.progress import Progress, silent
+from leakscope.records.updates.diff_record import DiffReport
+from leakscope.updates.diff_settings import DiffSettings
+
+
+@takes_options_of("diff")
+def diff(
+    old: str | os.PathLike[str],
+    new: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *settings: object,
+    progress: Progress = silent,
+    **options: Any,
+) -> DiffReport:
+    """Find what the update from the model `old` to the model `new` gives away, and write
+    `diff.json`, `found.parquet`, `scores.parquet` and a page into `out`.
+    """
+    from leakscope.auditing.updates.diff_run import DiffJob
+
+    given = Given("diff", settings, options)
+    asked = given.make(DiffSettings)
+    loading = replace(given.make(LoadingSettings), threads=asked.threads)
+    return DiffJob(os.fspath(old), os.fspath(new), asked, loading).into(Path(out), progress)

@@ -1,0 +1,1 @@
+"""What is written about the update of a model."""

@@ -1,0 +1,1 @@
+"""What an update of a model gives away (Zanella-Béguelin et al. 2020)."""

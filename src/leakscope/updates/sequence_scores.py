@@ -1,0 +1,104 @@
+"""Scores of given sequences in words, from any two models: also with different tokenizers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from leakscope.corpus.lexicon import Lexicon
+from leakscope.models.interface import LanguageModel, Prefix
+from leakscope.records.documents import BoolArray, Documents, FloatArray, LongArray
+from leakscope.records.errors import LeakscopeError
+from leakscope.records.ragged import offsets_of
+from leakscope.updates.score_rule import Floats, ScoreRule
+
+AT_ONCE = 4096
+"""Sequences that are read at a time."""
+
+
+@dataclass(frozen=True)
+class WordScores:
+    """s sequences, w words in all: sequence i has words offsets[i] to offsets[i + 1]."""
+
+    offsets: LongArray
+    old: FloatArray
+    new: FloatArray
+    """[w] the probability of each word after those before it."""
+    terms: Floats
+    """[w] what each adds to the score of its sequence."""
+    unknown: BoolArray
+    """[s] whether neither model knows some word of the sequence, so that its score says nothing."""
+
+    @property
+    def scores(self) -> Floats:
+        """[s] the sums."""
+        return np.add.reduceat(self.terms, self.offsets[:-1]) if len(self.terms) else np.zeros(0)
+
+
+def lexicon_for(sequences: Sequence[Sequence[str]], prefix: Prefix = ()) -> Lexicon:
+    """The words of some sequences, for models to read them by."""
+    words = dict.fromkeys(word for words in (prefix, *sequences) for word in words)
+    zeros = np.zeros(len(words), np.int64)
+    return Lexicon(list(words), zeros, zeros)
+
+
+def score_words(
+    old: LanguageModel,
+    new: LanguageModel,
+    lexicon: Lexicon,
+    sequences: Sequence[Sequence[str]],
+    rule: ScoreRule,
+    prefix: Prefix = (),
+) -> WordScores:
+    """Score sequences of at least one word each behind `prefix`; both models read `lexicon`. A word
+    that a model does not know has probability 0 there.
+    """
+    if any(not words for words in sequences):
+        raise LeakscopeError("A sequence without words has no score; leave it out.")
+    offsets = offsets_of(np.array([len(words) for words in sequences], np.int64))
+    ids = np.array([lexicon.ids[word] for words in sequences for word in words], np.int32)
+    probabilities, known = [], []
+    for which, model in (("old", old), ("new", new)):
+        knows = model.knows(ids)
+        knows = np.ones(len(ids), np.bool_) if knows is None else knows
+        found = _probabilities(model, lexicon, sequences, rule, prefix)
+        if np.isnan(found).any():
+            raise LeakscopeError(
+                f"The {which} model's probabilities are not numbers (NaN); its weights are "
+                "damaged, or its training has blown up."
+            )
+        probabilities.append(np.where(knows, found, np.float32(0)))
+        known.append(knows)
+    mine, theirs = probabilities
+    strange = np.add.reduceat((~(known[0] | known[1])).astype(np.int64), offsets[:-1]) > 0
+    terms = rule.terms(mine.astype(np.float64), theirs.astype(np.float64))
+    return WordScores(offsets, mine, theirs, terms, strange)
+
+
+def _probabilities(
+    model: LanguageModel,
+    lexicon: Lexicon,
+    sequences: Sequence[Sequence[str]],
+    rule: ScoreRule,
+    prefix: Prefix,
+) -> FloatArray:
+    """[w] as the attacker sees them."""
+    before = [lexicon.ids[word] for word in prefix]
+    parts = []
+    for start in range(0, len(sequences), AT_ONCE):
+        rows = [
+            (0, [*before, *(lexicon.ids[word] for word in words)])
+            for words in sequences[start : start + AT_ONCE]
+        ]
+        documents = Documents.of(rows)
+        places = np.arange(len(documents.ids)) - np.repeat(
+            documents.offsets[:-1], documents.lengths()
+        )
+        wanted = places >= len(before)
+        if rule.top_k is None:
+            parts.append(np.exp(model.log_probs(documents, wanted)))
+        else:
+            found = model.score(documents, top_k=rule.top_k, every_probability=True)
+            seen = np.where(found.rank < rule.top_k, np.exp(found.log_prob), 0.0)
+            parts.append(seen[wanted].astype(np.float32))
+    return np.concatenate(parts) if parts else np.zeros(0, np.float32)

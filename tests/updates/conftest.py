@@ -1,0 +1,5 @@
+"""The fixture of these tests."""
+
+from small_update import update
+
+__all__ = ["update"]
