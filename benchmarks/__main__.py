@@ -20,6 +20,7 @@ from benchmarks import (
     scoring,
     secrets,
     training,
+    updates,
 )
 from benchmarks.lines import Line, save, show
 
@@ -30,6 +31,7 @@ GROUPS = {
     "canaries": canaries.lines,
     "private": private.lines,
     "regularizers": regularizers.lines,
+    "updates": updates.lines,
     "scaling": scaling.lines,
     "public": reporting.public_lines,
     "reporting": reporting.lines,

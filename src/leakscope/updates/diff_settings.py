@@ -6,8 +6,8 @@ from pathlib import Path
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.runs.report_settings import TrainedOn
 
-TOKEN_WIDTH = 2000
-"""Sequences of tokens to follow by default: what is carried of each is large."""
+TOKEN_WIDTH, TOKEN_ROWS, WORD_ROWS = 2000, 500, 20_000
+"""How many sequences are looked at by default: what is carried of tokens is large."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,9 @@ class DiffSettings:
     """A text file with a sequence on each line: score these, in words."""
     canaries: Path | None = field(default=None, metadata={"group": "Given sequences"})
     """A directory of canary plant: score its canaries, and tell their differential ranks."""
-    exact_rows: int = field(default=20_000, metadata={"group": "Given sequences"})
-    """Tell a rank exactly if so many beginnings are enough to look at; 0: never."""
+    exact_rows: int | None = field(default=None, metadata={"group": "Given sequences"})
+    """Tell a rank exactly if so many beginnings are enough to look at; 0: never. By default 20,000,
+    and 500 for tokens of a Hugging Face model."""
     old_corpus: Path | None = field(default=None, metadata={"group": "Whose it is"})
     """The old model's training data."""
     new_corpus: Path | None = field(default=None, metadata={"group": "Whose it is"})
@@ -63,7 +64,7 @@ class DiffSettings:
             raise LeakscopeError("--length, --keep, --groups and --threads must be at least 1.")
         if self.width is not None and self.width < 1:
             raise LeakscopeError("--width must be at least 1, or nothing is followed.")
-        if self.exact_rows < 0:
+        if self.exact_rows is not None and self.exact_rows < 0:
             raise LeakscopeError("--exact-rows must be at least 0.")
         if not 0 < self.floor <= 1:
             raise LeakscopeError("--floor is a probability: above 0 and at most 1.")

@@ -15,7 +15,7 @@ from leakscope.records.canaries.canary_manifest import CanaryManifest
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.updates.diff_record import ScoredSequence
 from leakscope.updates.beam_search import Beam
-from leakscope.updates.diff_settings import DiffSettings
+from leakscope.updates.diff_settings import TOKEN_ROWS, WORD_ROWS, DiffSettings
 from leakscope.updates.differential_rank import Rank, exact_rank, rank_in_beam
 from leakscope.updates.entry_scores import score_entries
 from leakscope.updates.score_rule import ScoreRule
@@ -124,15 +124,17 @@ class _Ranks:
     def __init__(
         self, opened: OpenedPair, settings: DiffSettings, prefix: Prefix, beams: list[Beam]
     ) -> None:
-        self._opened, self._settings, self._prefix, self._beams = opened, settings, prefix, beams
+        self._opened, self._prefix, self._beams = opened, prefix, beams
         self._rule: ScoreRule = rule_of(settings)
+        usual = TOKEN_ROWS if opened.has_tokens else WORD_ROWS
+        self._rows = usual if settings.exact_rows is None else settings.exact_rows
 
     def of_all(
         self, given: list[GivenSequence], progress: Progress
     ) -> list[tuple[Rank | None, float | None, str | None]]:
         """(rank, score in entries, why there is no rank) of each."""
         model = self._opened.new.model
-        if self._beams or self._settings.exact_rows:
+        if self._beams or self._rows:
             try:
                 self._opened.pair.begin(self._prefix)
             except LeakscopeError:
@@ -147,10 +149,8 @@ class _Ranks:
     def _of(self, entries: list[int]) -> tuple[Rank | None, float | None, str | None]:
         pair, rule = self._opened.pair, self._rule
         score = float(score_entries(pair, [entries], rule, self._prefix).scores[0])
-        if self._settings.exact_rows:
-            exact = exact_rank(
-                pair, len(entries), score, rule, self._prefix, self._settings.exact_rows
-            )
+        if self._rows:
+            exact = exact_rank(pair, len(entries), score, rule, self._prefix, self._rows)
             if exact is not None:
                 return exact, score, None
         if len(entries) > len(self._beams):
