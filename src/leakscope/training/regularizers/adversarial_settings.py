@@ -23,8 +23,9 @@ class AdversarialSettings(MitigationSettings):
     privacy_warmup: float = 0.0
     """Epochs in which that weight grows from 0, linearly. 0: it is the same throughout."""
     users_per_batch: int | None = None
-    """Make each batch of the documents of about so many users; 1 is the paper's batching. By
-    default, batches are drawn as in plain training."""
+    """Make each batch of the documents of about so many users; 1 is the paper's batching,
+    for a discriminator that sees states as they are. By default, batches are drawn as in plain
+    training."""
     discriminator_width: int = 1000
     """Units in the hidden layer of the network that learns to tell authors by their states."""
     discriminator_learning_rate: float = 3e-3
@@ -50,4 +51,10 @@ class AdversarialSettings(MitigationSettings):
         if self.discriminator_input not in get_args(DiscriminatorInput):
             raise LeakscopeError(
                 f"The discriminator's input is one of {', '.join(get_args(DiscriminatorInput))}."
+            )
+        if self.users_per_batch == 1 and self.discriminator_input == "whitened":
+            # Standardized over a batch of one user, states say nothing of who that is.
+            raise LeakscopeError(
+                "--users-per-batch 1 needs --discriminator-input states: whitened states are set "
+                "against those of other users in the batch."
             )

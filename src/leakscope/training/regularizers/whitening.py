@@ -8,6 +8,9 @@ from torch import Tensor
 
 MOMENTUM = 0.005
 """How much a batch counts in the running mean and covariance, once there were 200."""
+ANEW, FIRST = 8, 64
+"""The map to new coordinates is made in each of the first 64 batches, and then in every 8th: the
+covariance hardly moves in between, and a factorization takes longer than all else here."""
 RIDGE = 1e-3
 """Added to every variance, as a share of their mean: directions that hardly occur stay finite."""
 LEAST = 1e-3
@@ -21,17 +24,18 @@ class Whitening:
 
     def __init__(self) -> None:
         self._batches, self._mean, self._covariance = 0, torch.zeros(0), torch.zeros(0, 0)
+        self._map = torch.zeros(0, 0)
 
     def __call__(self, states: Tensor) -> Tensor:
         """[n, h] float, of states [n, h], which the running figures learn from first."""
         states = states.float()
-        factor = self._learn(states.detach())
-        centred = (states - self._mean).T
-        whitened: Tensor = torch.linalg.solve_triangular(factor, centred, upper=False).T
+        self._learn(states.detach())
+        if self._batches <= FIRST or not self._batches % ANEW:
+            self._map = self._mapped()
+        whitened: Tensor = (states - self._mean) @ self._map.to(states.device)
         return whitened
 
-    def _learn(self, states: Tensor) -> Tensor:
-        """The Cholesky factor of the covariance, this batch included."""
+    def _learn(self, states: Tensor) -> None:
         if not self._batches:
             width = states.shape[1]
             self._mean, self._covariance = torch.zeros(width), torch.zeros(width, width)
@@ -41,11 +45,16 @@ class Whitening:
         apart = states - self._mean
         covariance = self._covariance.to(states.device)
         self._covariance = covariance.lerp(apart.T @ apart / len(states), share)
+
+    def _mapped(self) -> Tensor:
+        """[h, h] by which centred states are multiplied: the inverse of the Cholesky factor."""
         variances = self._covariance.diagonal()
         raised = self._covariance + torch.diag(variances.mean().expand_as(variances) * RIDGE + 1e-9)
         # Without a check: states that are not finite give a loss that is not, which is reported.
-        factor: Tensor = torch.linalg.cholesky_ex(raised).L
-        return factor
+        factor = torch.linalg.cholesky_ex(raised).L
+        unit = torch.eye(len(raised), device=raised.device)
+        found: Tensor = torch.linalg.solve_triangular(factor, unit, upper=False).T.contiguous()
+        return found
 
     def state(self) -> dict[str, Any]:
         """The running figures, to go on from."""
@@ -53,12 +62,13 @@ class Whitening:
             "whitened_batches": self._batches,
             "whitening_mean": self._mean,
             "whitening_covariance": self._covariance,
+            "whitening_map": self._map,
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take up a `state`."""
         self._batches, self._mean = state["whitened_batches"], state["whitening_mean"]
-        self._covariance = state["whitening_covariance"]
+        self._covariance, self._map = state["whitening_covariance"], state["whitening_map"]
 
 
 def standardized(states: Tensor) -> Tensor:
