@@ -25,31 +25,29 @@ from leakscope.training.train_settings import TrainSettings
 
 MITIGATIONS = {
     "plain": PLAIN,
-    "adversarial": AdversarialSettings(
-        privacy_weight=1.0, discriminator_learning_rate=3e-3, discriminator_steps=4
-    ),
-    "triplet": TripletSettings(privacy_weight=10.0),
+    "adversarial": AdversarialSettings(),
+    "triplet": TripletSettings(),
 }
 
 
 def corpus() -> Corpus:
     """Text of a dozen people, without bots: anybody can tell those."""
-    folder = material.FOLDER / "authors"
+    folder = material.FOLDER / "authors-4000"
     if not (folder / "corpus" / "manifest.json").exists():
         material.note("making the corpus")
-        synth(folder / "source", SynthSettings(users=12, words_per_user=1500, bots=0))
+        synth(folder / "source", SynthSettings(users=12, words_per_user=4000, bots=0))
         data = folder / "source" / "data.parquet"
-        build([data], folder / "corpus", BuildSettings(validation=0.3))
+        build([data], folder / "corpus", BuildSettings(validation=0.4))
     return Corpus.open(folder / "corpus")
 
 
 def main() -> None:
     on = corpus()
-    for seed in range(int(sys.argv[1]) if len(sys.argv) > 1 else 1):
+    for seed in range(int(sys.argv[1]) if len(sys.argv) > 1 else 2):
         for name, mitigation in MITIGATIONS.items():
-            out = material.FOLDER / "authors" / f"{name}-{seed}"
+            out = material.FOLDER / "authors-4000" / f"{name}-{seed}"
             settings = TrainSettings(
-                Architecture("gru", 1, 16, 32), epochs=40, learning_rate=3e-3, batch_size=16,
+                Architecture("gru", 1, 16, 32), epochs=80, learning_rate=3e-3, batch_size=16,
                 seed=seed, mitigation=mitigation, snapshot_steps=10_000,
             )  # fmt: skip
             if not (out / "config.json").exists():

@@ -35,3 +35,22 @@ def test_batches_have_so_many_authors_and_like_lengths():
         assert max(found) <= each and np.mean(found) > 0.8 * each
         padded = sum(len(step) * sizes[step].max() for step in order)
         assert padded < (1.35 if each == 1 else 1.15) * sizes.sum()
+
+
+def test_other_texts_of_an_author_meet_in_every_epoch():
+    """Were they always the same, a model could learn to spread just these."""
+    sizes = np.random.default_rng(0).permutation(np.arange(1, 321))
+    authors = np.repeat(np.arange(4), 80)
+
+    def meetings(seed):
+        order = author_order(sizes, authors, 16, 4, np.random.default_rng(seed))
+        return {
+            (a, b)
+            for step in order
+            for a in step
+            for b in step
+            if a < b and authors[a] == authors[b]
+        }
+
+    first, second = meetings(1), meetings(2)
+    assert len(first & second) < 0.4 * len(first), (len(first & second), len(first))

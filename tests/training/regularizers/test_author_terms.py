@@ -13,7 +13,8 @@ from leakscope.training.regularizers.adversarial_settings import AdversarialSett
 from leakscope.training.regularizers.adversarial_term import AdversarialTerm, divergence
 from leakscope.training.regularizers.privacy_weight import weight_at
 from leakscope.training.regularizers.triplet_settings import TripletSettings
-from leakscope.training.regularizers.triplet_term import TripletTerm, pair_distances
+from leakscope.training.regularizers.triplet_term import NEAR, TripletTerm, pair_distances
+from leakscope.training.regularizers.whitening import Whitening, standardized
 
 
 def test_the_divergence_by_hand():
@@ -29,7 +30,8 @@ def test_the_divergence_by_hand():
 
 def by_hand(width=2):
     """A term whose discriminator has weights that a hand can follow."""
-    term = AdversarialTerm(AdversarialSettings(discriminator_width=2), width, authors=2)
+    settings = AdversarialSettings(discriminator_width=2, discriminator_input="states")
+    term = AdversarialTerm(settings, width, authors=2)
     with torch.no_grad():
         term.discriminator.first.weight.copy_(torch.tensor([[1.0, 0.0], [0.0, 1.0]]))
         term.discriminator.first.bias.zero_()
@@ -55,12 +57,20 @@ def test_the_discriminators_losses_by_hand():
     assert torch.allclose(states.grad, torch.tensor([[2 * (p - 0.5), 0.0]]))
 
 
-def test_the_models_step_does_not_train_the_discriminator_nor_the_other_way_round():
+@pytest.mark.parametrize("seen", ["states", "whitened"])
+def test_the_models_step_does_not_train_the_discriminator_nor_the_other_way_round(seen):
     torch.manual_seed(0)
-    term = AdversarialTerm(AdversarialSettings(discriminator_width=16), 4, authors=3)
+    settings = AdversarialSettings(
+        discriminator_width=16, discriminator_input=seen, discriminator_learning_rate=1e-3
+    )
+    term = AdversarialTerm(settings, 4, authors=3)
     model = torch.nn.Linear(5, 4)
     given_, authors = torch.randn(6, 5), torch.tensor([0, 1, 2, 0, 1, 2])
-    twin = AdversarialTerm(AdversarialSettings(discriminator_width=16), 4, authors=3)
+    twin = AdversarialTerm(settings, 4, authors=3)
+
+    def shown(states):
+        return states if seen == "states" else standardized(Whitening()(states))
+
     loss = 3.0 * term.loss(model(given_), authors)
     assert all(weight.grad is None for weight in model.parameters()), "it learned by itself"
     learned = [weight.clone() for weight in term.discriminator.parameters()]
@@ -71,13 +81,13 @@ def test_the_models_step_does_not_train_the_discriminator_nor_the_other_way_roun
     # The model's gradient is that of the divergence alone, at the weights before the step.
     plain = torch.nn.Linear(5, 4)
     plain.load_state_dict(model.state_dict())
-    (3.0 * divergence(twin.discriminator(plain(given_)))).backward()
+    (3.0 * divergence(twin.discriminator(shown(plain(given_))))).backward()
     for mine, theirs in zip(model.parameters(), plain.parameters(), strict=True):
         assert torch.allclose(mine.grad, theirs.grad, atol=1e-7)
     # The discriminator's step is that of the cross-entropy alone.
     optimizer = torch.optim.Adam(twin.discriminator.parameters(), lr=1e-3)
     optimizer.zero_grad()
-    logits = twin.discriminator(model(given_).detach())
+    logits = twin.discriminator(shown(model(given_)).detach())
     torch.nn.functional.cross_entropy(logits, authors).backward()
     optimizer.step()
     for mine, theirs in zip(learned, twin.discriminator.parameters(), strict=True):
@@ -93,7 +103,7 @@ def test_the_triplet_loss_by_hand():
     loss.backward()
     # A step down brings the texts of two authors closer, and takes those of one apart.
     moved = (states - 0.01 * states.grad).detach()
-    same, other = pair_distances(moved, torch.tensor([0, 0, 1]))
+    same, other = pair_distances(moved, torch.tensor([0, 0, 1]), squared=True)
     assert same.item() > 4 and other.item() < 5
     figures = term.figures()
     assert figures["same_author_distance"] == pytest.approx(2.0)
@@ -101,16 +111,19 @@ def test_the_triplet_loss_by_hand():
 
 
 @settings(max_examples=40)
-@given(n=st.integers(2, 9), users=st.integers(1, 4), seed=st.integers(0, 999))
-def test_distances_over_all_pairs(n, users, seed):
+@given(
+    n=st.integers(2, 9), users=st.integers(1, 4), seed=st.integers(0, 999), squared=st.booleans()
+)
+def test_distances_over_all_pairs(n, users, seed, squared):
     rng = np.random.default_rng(seed)
     states, authors = rng.normal(size=(n, 3)), rng.integers(0, users, n)
-    found = pair_distances(torch.from_numpy(states), torch.from_numpy(authors))
+    found = pair_distances(torch.from_numpy(states), torch.from_numpy(authors), squared=squared)
     pairs = {True: [], False: []}
     for i in range(n):
         for j in range(n):
             if i != j:
                 distance = float(((states[i] - states[j]) ** 2).sum())
+                distance = distance if squared else math.sqrt(distance + NEAR)
                 pairs[bool(authors[i] == authors[j])].append(distance)
     for mine, plain in ((found.same, pairs[True]), (found.other, pairs[False])):
         assert (mine is None) == (not plain)
@@ -120,11 +133,21 @@ def test_distances_over_all_pairs(n, users, seed):
 @pytest.mark.parametrize("scale", [1.0, 1e6])
 def test_directions_are_bounded_whatever_the_model(scale):
     states = (scale * torch.tensor([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]])).requires_grad_()
-    term = TripletTerm(TripletSettings())
+    term = TripletTerm(TripletSettings(distance="directions"))
     loss = term.loss(states, torch.tensor([0, 0, 1]))
     assert loss.item() == pytest.approx(2 - 4), "between -4 and 4"
-    assert TripletTerm(TripletSettings(), bounded=True).distance == "states"
-    assert TripletTerm(TripletSettings(distance="directions"), bounded=True).distance != "states"
+
+
+def test_whitened_distances_see_the_spread_and_no_scale():
+    """Two authors with the same mean: one of them close to it, the other far away on two sides."""
+    states = torch.tensor([[0.1], [-0.1], [3.0], [-3.0]])
+    authors = torch.tensor([0, 0, 1, 1])
+    settings = TripletSettings()
+    loss = TripletTerm(settings).loss(states, authors).item()
+    # The variance is (0.01 + 9) / 2; pairs of one author are 0.2 and 6 apart, of two 2.9 and 3.1.
+    unit = math.sqrt(1.001 * (0.01 + 9) / 2)
+    assert loss == pytest.approx((3.0 - (0.2 + 6) / 2) / unit, abs=1e-3)
+    assert TripletTerm(settings).loss(1e-3 * states, authors).item() == pytest.approx(loss, 1e-3)
 
 
 def test_a_batch_without_both_kinds_of_pairs_adds_nothing():
@@ -152,8 +175,10 @@ def test_the_weight_grows_linearly_and_stays():
         (lambda: AdversarialSettings(users_per_batch=0), "at least 1"),
         (lambda: AdversarialSettings(discriminator_width=0), "wide"),
         (lambda: AdversarialSettings(discriminator_learning_rate=0), "positive"),
+        (lambda: AdversarialSettings(discriminator_input="all"), "whitened, states"),
+        (lambda: AdversarialSettings(users_per_batch=1), "--discriminator-input states"),
         (lambda: TripletSettings(users_per_batch=1), "no pairs of two authors"),
-        (lambda: TripletSettings(distance="euclid"), "auto, states, directions"),
+        (lambda: TripletSettings(distance="euclid"), "whitened, states, directions"),
     ],
 )
 def test_wrong_settings_are_refused(make, says):

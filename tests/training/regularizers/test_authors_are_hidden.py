@@ -60,14 +60,20 @@ def probed(encode):
     "term",
     [
         AdversarialTerm(
-            AdversarialSettings(discriminator_width=64, discriminator_learning_rate=3e-3),
+            AdversarialSettings(discriminator_width=64),
             WIDTH,
             AUTHORS,
         ),
-        TripletTerm(TripletSettings(), bounded=True),
+        AdversarialTerm(
+            AdversarialSettings(discriminator_width=64, discriminator_input="states"),
+            WIDTH,
+            AUTHORS,
+        ),
+        TripletTerm(TripletSettings()),
+        TripletTerm(TripletSettings(distance="states")),
         TripletTerm(TripletSettings(distance="directions")),
     ],
-    ids=["adversarial", "triplet", "triplet-directions"],
+    ids=["adversarial", "adversarial-states", "triplet", "triplet-states", "triplet-directions"],
 )
 def test_a_fresh_probe_finds_far_less_and_the_content_stays(term):
     plain, usual = encoder(None)

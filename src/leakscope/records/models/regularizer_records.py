@@ -20,6 +20,8 @@ class AdversarialRecord(MitigationRecord):
     discriminator_width: int
     discriminator_steps: int
     """For each of the model's."""
+    discriminator_input: Literal["whitened", "states"] = "states"
+    """What it saw; records without it are of models whose discriminator saw states as they are."""
     authors: int
     """Users of the training text."""
     privacy_loss: float | None
@@ -35,8 +37,8 @@ class TripletRecord(MitigationRecord):
     privacy_weight: float
     privacy_warmup: float
     users_per_batch: int | None
-    distance: Literal["states", "directions"]
-    """What the distances were between."""
+    distance: Literal["whitened", "states", "directions"]
+    """What the distances were between; squared, but for whitened states."""
     authors: int
     privacy_loss: float | None
-    """Mean squared distance between texts of different authors, less that between texts of one."""
+    """Mean distance between texts of different authors, less that between texts of one."""

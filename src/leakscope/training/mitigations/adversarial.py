@@ -20,6 +20,7 @@ def start(settings: AdversarialSettings, bench: Workbench) -> RegularizedTrainin
             users_per_batch=settings.users_per_batch,
             discriminator_width=settings.discriminator_width,
             discriminator_steps=settings.discriminator_steps,
+            discriminator_input=settings.discriminator_input,
             authors=authors,
             privacy_loss=figures["privacy_loss"],
             discriminator_accuracy=figures["discriminator_accuracy"],

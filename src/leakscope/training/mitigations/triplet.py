@@ -12,9 +12,7 @@ def start(settings: TripletSettings, bench: Workbench) -> RegularizedTraining:
     require_authors(
         bench, 2, "The triplet regularizer needs two users, and two documents of one of them"
     )
-    # An LSTM's state is a gate times a tanh, a GRU's a mean of such: both lie within (-1, 1).
-    bounded = bench.network.architecture.kind != "transformer"
-    term = TripletTerm(settings, bounded=bounded)
+    term = TripletTerm(settings)
 
     def record(authors: int, figures: dict[str, float | None]) -> TripletRecord:
         return TripletRecord(

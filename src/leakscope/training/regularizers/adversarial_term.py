@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from leakscope.training.regularizers.adversarial_settings import AdversarialSettings
 from leakscope.training.regularizers.author_term import Learner, RunningMeans
+from leakscope.training.regularizers.whitening import Whitening, standardized
 
 MEMORY = 512
 """Texts of the last batches whose states a discriminator learns from again."""
@@ -53,6 +54,7 @@ class AdversarialTerm:
         """`width`: of the states. `authors`: how many there are."""
         self.privacy_weight, self.privacy_warmup = settings.privacy_weight, settings.privacy_warmup
         self.discriminator = Discriminator(width, settings.discriminator_width, authors, seed)
+        self._whitening = Whitening() if settings.discriminator_input == "whitened" else None
         self._weights = list(self.discriminator.parameters())
         self._optimizer = torch.optim.Adam(
             self._weights, lr=settings.discriminator_learning_rate, fused=True
@@ -67,6 +69,8 @@ class AdversarialTerm:
         where it belongs.
         """
         self.discriminator.to(states.device)
+        if self._whitening is not None:
+            states = standardized(self._whitening(states))
         with torch.enable_grad():
             seen = states.detach().float().requires_grad_()
             logits = self.discriminator(seen)
@@ -122,13 +126,16 @@ class AdversarialTerm:
     def state(self) -> dict[str, Any]:
         """See `AuthorTerm`."""
         memory = {"states": self._states, "authors": self._authors, "taken": self._taken}
-        return self._means.state() | memory
+        whitening = {} if self._whitening is None else self._whitening.state()
+        return self._means.state() | memory | whitening
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """See `AuthorTerm`."""
         self._means.restore(state)
         self._states, self._authors = state["states"], state["authors"]
         self._taken = state["taken"]
+        if self._whitening is not None:
+            self._whitening.restore(state)
 
 
 class _Known(torch.autograd.Function):

@@ -6,6 +6,10 @@ from leakscope.records.documents import LongArray
 from leakscope.records.ragged import within_rows
 from leakscope.training.steps.batches import POOL
 
+PARTS = 8
+"""Parts of an author whose pieces are sorted by length together. Were they many, the same pieces
+would always be together, and a model could learn to spread just these."""
+
 
 def author_order(
     sizes: LongArray,
@@ -26,7 +30,7 @@ def author_order(
     by_author = drawn[np.argsort(authors[drawn], kind="stable")]
     _, counts = np.unique(authors, return_counts=True)
     nth = within_rows(counts)  # of its author, in the order drawn
-    alike = np.lexsort((sizes[by_author], nth // (share * POOL), authors[by_author]))
+    alike = np.lexsort((sizes[by_author], nth // (share * PARTS), authors[by_author]))
     by_author = by_author[alike]
     begins = np.flatnonzero(nth % share == 0)
     parts = np.split(by_author, begins[1:])

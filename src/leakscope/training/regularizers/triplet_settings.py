@@ -7,7 +7,7 @@ from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.mitigation_settings import MitigationSettings
 from leakscope.training.regularizers.privacy_weight import check_terms
 
-Distance = Literal["auto", "states", "directions"]
+Distance = Literal["whitened", "states", "directions"]
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ class TripletSettings(MitigationSettings):
     users_per_batch: int | None = 4
     """Make each batch of the documents of about so many users, so that it has pairs of one author
     and of two."""
-    distance: Distance = "auto"
-    """Between states as they are, or between their directions, which are bounded for any model. By
-    default, states for an LSTM or a GRU and directions for a transformer."""
+    distance: Distance = "whitened"
+    """Between states in coordinates of equal variance; or squared, as in the paper's Eq. 3, between
+    states as they are or between their directions, which are bounded for any model."""
 
     def __post_init__(self) -> None:
         check_terms(self.privacy_weight, self.privacy_warmup, self.users_per_batch)
