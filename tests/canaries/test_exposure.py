@@ -15,8 +15,13 @@ from leakscope.canaries.exposure import (
     fitted_exposure,
     sampled_exposure,
 )
-from leakscope.canaries.exposure_run import NO_SPACE, UNKNOWN_WORD, measure_exposure
-from leakscope.canaries.random_space import make_space, space_of
+from leakscope.canaries.exposure_run import (
+    NO_SPACE,
+    UNKNOWN_WORD,
+    measure_exposure,
+    stream_of,
+)
+from leakscope.canaries.random_space import Digits, make_space, space_of
 from leakscope.canaries.surprise import documents_of, lexicon_of, surprise_of
 from leakscope.models.word.word_model import WordModel
 from leakscope.records.documents import Documents
@@ -183,3 +188,30 @@ def test_texts_are_read_by_models_with_tokenizers(planted):
     documents = documents_of(texts, [3] * 40)
     logs = model.score(documents, top_k=1, every_probability=True).log_prob.reshape(40, 3).sum(1)
     np.testing.assert_allclose(surprise_of(model, space, rows), -logs / math.log(2), rtol=1e-3)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 7])
+def test_samples_are_not_the_canaries_that_the_same_seed_planted(seed):
+    """NumPy takes the seeds [seed, 0] and seed for the same."""
+    space = make_space("{digits:6}", [Digits(6)], lowercase=False)
+    planted = {tuple(row) for row in space.draw(np.random.default_rng(seed), 200).tolist()}
+    for number in range(3):
+        samples = space.draw(stream_of(ExposureSettings(seed=seed), number), 5000).tolist()
+        assert sum(tuple(row) in planted for row in samples) <= 8  # 1 by chance
+
+
+@pytest.mark.parametrize("name", ["plain", "overfitted"])
+def test_no_exposure_is_below_what_the_probability_proves(planted, name, monkeypatch):
+    """Whatever the fit says."""
+    low = lambda *given: replace(fitted_exposure(*given), value=np.zeros(len(given[0])))  # noqa: E731
+    monkeypatch.setattr("leakscope.canaries.exposure_run.fitted_exposure", low)
+    how = ExposureSettings(method="sample", samples=300)
+    found = measure_exposure(planted.model(name), planted.manifest, how)
+    bits = found.spaces[0].log2_size
+    measured = [each for each in found.canaries if each.exposure is not None]
+    fitted = [each for each in measured if each.method == "fit"]
+    assert fitted and all(each.exposure >= bits - each.surprise - 1e-9 for each in fitted)
+    for row in found.by_repetitions:
+        mine = [each for each in measured if each.repetitions == row.repetitions
+                and each.state == row.state]  # fmt: skip
+        assert row.beyond_samples == sum(each.censored for each in mine)

@@ -31,6 +31,8 @@ from leakscope.records.errors import LeakscopeError
 Floats = npt.NDArray[np.float64]
 
 UNKNOWN_WORD = "the model does not know a word of the canary"
+SAMPLING = 0x5A3B1E
+"""Begins the seeds of samples, so that they are those of nothing else."""
 NO_SPACE = "a real canary has no random space, so that it has no exposure"
 IMPOSSIBLE = "the model gives some samples the probability 0, so that there is no fit"
 ALIKE = "all samples are equally probable, so that there is no fit"
@@ -75,7 +77,7 @@ def measure_exposure(
             found |= {canary.id: _without(canary, known) for canary in mine}
             warnings.append(f"No exposure of the canaries of space {number}: {known}.")
             continue
-        one = _MeasuredSpace(model, known, how, np.random.default_rng([how.seed, number]))
+        one = _MeasuredSpace(model, known, how, stream_of(how, number))
         told, results = one.measure(told, mine, progress)
         spaces.append(told)
         found |= {each.canary: each for each in results}
@@ -90,8 +92,15 @@ def measure_exposure(
     unknown = sum(each.reason == UNKNOWN_WORD for each in canaries)
     if unknown:
         warnings.append(f"{unknown} canaries have a word that the model does not know.")
-    rng = np.random.default_rng([how.seed, len(manifest.spaces)])
+    rng = stream_of(how, len(manifest.spaces))
     return MeasuredExposure(canaries, spaces, _by_repetitions(canaries, how, rng), warnings)
+
+
+def stream_of(how: ExposureSettings, number: int) -> np.random.Generator:
+    """Random numbers that no planting shares, whatever its seed is. NumPy takes [seed, 0] for seed,
+    so that samples would be the very canaries that were drawn by the same seed.
+    """
+    return np.random.default_rng([SAMPLING, how.seed, number])
 
 
 class _MeasuredSpace:
@@ -171,6 +180,12 @@ class _MeasuredSpace:
         }
         return told.model_copy(update=update), fitted
 
+    def _proved(self, surprise: float) -> float:
+        """What a canary has at least: of texts that exclude each other, at most 1/p have the
+        probability p. Texts of a model with tokens may begin each other.
+        """
+        return -np.inf if self._model.needs_text else self._space.bits - surprise
+
     def _sampled(
         self,
         canaries: Sequence[Canary],
@@ -201,8 +216,9 @@ class _MeasuredSpace:
                     "clipped": bool(fitted.clipped[at]),
                 }
                 if not space.poor or sampled.censored[at]:
-                    # Never below what the samples prove.
-                    best = max(float(fitted.value[at]), float(sampled.low[at]))
+                    # Never below what the samples prove, nor what the probability does.
+                    least = max(float(sampled.low[at]), self._proved(float(surprise[at])))
+                    best = max(float(fitted.value[at]), least)
                     values |= {"exposure": best, "method": "fit"}
             found.append(_record(canary, surprise[at], **values))
         return found
@@ -242,6 +258,7 @@ def _by_repetitions(
         mean, low, high = None, None, None
         if len(values):
             mean, low, high = mean_with_interval(values, how.bootstrap, rng)
+        sampled = any(each.censored is not None for each in members)
         censored = sum(bool(each.censored) and each.method == "samples" for each in members)
         found.append(
             RepetitionExposure(
@@ -254,6 +271,7 @@ def _by_repetitions(
                 low=low,
                 high=high,
                 censored=censored if len(values) else None,
+                beyond_samples=sum(bool(each.censored) for each in members) if sampled else None,
             )
         )
     return found

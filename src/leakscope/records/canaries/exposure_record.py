@@ -96,6 +96,9 @@ class RepetitionExposure(BaseModel):
     """Ends of the 95 % bootstrap interval over canaries."""
     censored: int | None
     """How many are only lower bounds, where exposure comes from samples."""
+    beyond_samples: int | None = None
+    """How many the model finds more probable than every sample, so that their exposure is read off
+    the tail of the fit; null: there were no samples."""
 
 
 class ExposureReport(MeasuredModel):

@@ -25,6 +25,7 @@ EXPOSURE_COLUMNS = {
     "low": "95 % from",
     "high": "to",
     "censored": "Lower bounds",
+    "beyond_samples": "Beyond all samples",
 }
 ATTACK_COLUMNS = {
     "state": "Canaries",
@@ -91,7 +92,9 @@ def write_exposure_page(report: ExposureReport, path: Path) -> None:
         "Exposure of canaries",
         report.model,
         "How much more probable the model finds the canaries than other texts of their random "
-        "space R: log2 |R| minus log2 of their rank, in bits.",
+        "space R: log2 |R| minus log2 of their rank, in bits. Where a canary is beyond all "
+        "samples, the value comes from the tail of the fit; exposure.parquet has each one's own "
+        "interval. Intervals here are over canaries.",
         report.warnings,
         figures,
         [
@@ -125,7 +128,8 @@ def write_attack_page(report: AttackReport, path: Path) -> None:
         path,
         "Tab attack on canaries",
         report.model,
-        "How many canaries the model completes whole when it is given their first words.",
+        "How many canaries the model completes whole when it is given their first words "
+        f"({report.settings.get('given', 1)} of them; a beam of {report.settings.get('beam', 1)}).",
         report.warnings,
         figures,
         [("By repetitions", ATTACK_COLUMNS, [each.model_dump() for each in report.rates])],
