@@ -25,8 +25,8 @@ from leakscope.training.train_settings import TrainSettings
 
 MITIGATIONS = {
     "plain": PLAIN,
-    "adversarial": AdversarialSettings(),
-    "triplet": TripletSettings(),
+    "adversarial": AdversarialSettings(privacy_weight=1.0, discriminator_input="whitened"),
+    "triplet": TripletSettings(privacy_weight=1.0),
 }
 
 

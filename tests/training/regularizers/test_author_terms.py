@@ -176,7 +176,10 @@ def test_the_weight_grows_linearly_and_stays():
         (lambda: AdversarialSettings(discriminator_width=0), "wide"),
         (lambda: AdversarialSettings(discriminator_learning_rate=0), "positive"),
         (lambda: AdversarialSettings(discriminator_input="all"), "whitened, states"),
-        (lambda: AdversarialSettings(users_per_batch=1), "--discriminator-input states"),
+        (
+            lambda: AdversarialSettings(users_per_batch=1, discriminator_input="whitened"),
+            "--discriminator-input states",
+        ),
         (lambda: TripletSettings(users_per_batch=1), "no pairs of two authors"),
         (lambda: TripletSettings(distance="euclid"), "whitened, states, directions"),
     ],

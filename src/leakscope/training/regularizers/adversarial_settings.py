@@ -18,8 +18,9 @@ class AdversarialSettings(MitigationSettings):
     kind: ClassVar[str] = "adversarial"
     title: ClassVar[str] = "the adversarial regularizer"
 
-    privacy_weight: float = 1.0
-    """The lambda of the loss: how much the privacy loss counts beside the loss of the words."""
+    privacy_weight: float = 0.05
+    """The lambda of the loss: how much the privacy loss counts beside the loss of the words. Too
+    much keeps a model from learning, and too little hides nothing: try several, and measure."""
     privacy_warmup: float = 0.0
     """Epochs in which that weight grows from 0, linearly. 0: it is the same throughout."""
     users_per_batch: int | None = None
@@ -33,10 +34,9 @@ class AdversarialSettings(MitigationSettings):
     discriminator_steps: int = 1
     """Steps that the network takes for each of the model's: one on the states of the batch, all
     others on states of the batches before. More make it a stronger opponent, and cost time."""
-
-    discriminator_input: DiscriminatorInput = "whitened"
-    """What that network sees: states in coordinates of equal variance, so that nothing is hidden by
-    being small, or states as they are, as in the paper."""
+    discriminator_input: DiscriminatorInput = "states"
+    """What that network sees: states as they are, as in the paper, or in coordinates of equal
+    variance (whitened), so that nothing is hidden by being small; that needs a smaller weight."""
 
     def __post_init__(self) -> None:
         check_terms(self.privacy_weight, self.privacy_warmup, self.users_per_batch)

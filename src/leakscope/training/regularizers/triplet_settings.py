@@ -17,8 +17,9 @@ class TripletSettings(MitigationSettings):
     kind: ClassVar[str] = "triplet"
     title: ClassVar[str] = "the triplet regularizer"
 
-    privacy_weight: float = 1.0
-    """The lambda of the loss: how much the privacy loss counts beside the loss of the words."""
+    privacy_weight: float = 0.03
+    """The lambda of the loss: how much the privacy loss counts beside the loss of the words. Too
+    much keeps a model from learning, and too little hides nothing: try several, and measure."""
     privacy_warmup: float = 0.0
     """Epochs in which that weight grows from 0, linearly. 0: it is the same throughout."""
     users_per_batch: int | None = 4
