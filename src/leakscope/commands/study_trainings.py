@@ -1,6 +1,7 @@
 """Which trainings a study compares: from a TOML file, or the usual four."""
 
 import tomllib
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from leakscope.commands.option_tables import command_options
 from leakscope.commands.train_options import train_settings
 from leakscope.models.word.architecture import Architecture
 from leakscope.records.errors import LeakscopeError
-from leakscope.studies.mitigation_study import PlannedTraining
+from leakscope.studies.planned_training import PlannedTraining
 from leakscope.training.train_settings import TrainSettings
 
 USUAL: dict[str, dict[str, Any]] = {
@@ -27,9 +28,11 @@ DECIDED = {
 """Options of `train` that are not a single training's to choose in a study."""
 
 
-def planned_trainings(given: Given, command: str, path: Path | None) -> list[PlannedTraining]:
+def planned_trainings(
+    given: Given, command: str, path: Path | None, usual: Collection[str] = tuple(USUAL)
+) -> list[PlannedTraining]:
     """The trainings of a study: the options of `train` that all of them share, and on top each
-    one's own.
+    one's own; of the usual ones, those that are named.
     """
     records = (TrainChoices, Architecture, TrainSettings)
     shared = {
@@ -38,7 +41,7 @@ def planned_trainings(given: Given, command: str, path: Path | None) -> list[Pla
         if option.part.record() in records and option.name in given.options
     }
     objects = [found for record in records if (found := given.object_of(record)) is not None]
-    tables = USUAL if path is None else _read(path)
+    tables = {name: USUAL[name] for name in usual} if path is None else _read(path)
     return [_planned(name, objects, shared | table, path) for name, table in tables.items()]
 
 

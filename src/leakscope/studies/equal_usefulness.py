@@ -3,7 +3,7 @@ validation perplexity, so that what they give away can be compared.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -70,11 +70,15 @@ def recipe(corpus: Corpus, settings: TrainSettings, evaluations: int) -> dict[st
     """What a training is made from, wherever it stops, as plain data; of an insecure seed, only
     that there was one, beside a digest of all.
     """
-    asked = _measured_often(corpus, settings, evaluations)
+    return made_of(corpus, _measured_often(corpus, settings, evaluations))
+
+
+def made_of(corpus: Corpus, settings: TrainSettings) -> dict[str, Any]:
+    """The text and the settings of a training, as `recipe` has them."""
     return {
         "corpus": corpus.manifest.digest,
-        "settings": asked.shareable(),
-        "settings_digest": digest_of(asked.record()),
+        "settings": settings.shareable(),
+        "settings_digest": digest_of(settings.record()),
     }
 
 
@@ -156,7 +160,11 @@ def _train(
 ) -> None:
     if not (path / "config.json").exists():
         train(corpus, path, settings, progress=progress)
-    kept = {reached.model for reached in trained_once(path, targets).reached.values()}
+    keep_snapshots(path, {each.model for each in trained_once(path, targets).reached.values()})
+
+
+def keep_snapshots(path: Path, kept: Collection[Path]) -> None:
+    """Remove all snapshots of a finished training but these."""
     for snapshot in (path / SNAPSHOTS).iterdir():
         if snapshot not in kept:
             load_config(snapshot)  # a model of ours

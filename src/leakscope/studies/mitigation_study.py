@@ -36,29 +36,15 @@ from leakscope.studies.equal_usefulness import (
     training_step,
 )
 from leakscope.studies.kept_results import KeptResults, Step
+from leakscope.studies.planned_training import PlannedTraining
 from leakscope.studies.study_settings import OF_BEST, StudySettings
 from leakscope.studies.user_drops import user_drops
-from leakscope.training.train_settings import TrainSettings
 
 PLAIN = "none"
 NO_CLAIM = "epsilon: the training is not differentially private"
 IS_PLAIN = "drops: this is the plain training that others are held against"
 NO_PLAIN = "drops and real canaries: the plain training did not reach this target with this seed"
 NO_USERS = "drops: fewer than two users have validation documents"
-
-
-@dataclass(frozen=True)
-class PlannedTraining:
-    """A training that is compared with others."""
-
-    name: str
-    settings: TrainSettings
-    """Its seed is the study's."""
-
-    @property
-    def mitigation(self) -> str:
-        """The name of what it does against leakage."""
-        return self.settings.mitigation.kind
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,19 @@
+"""A training that a study makes, under its name."""
+
+from dataclasses import dataclass
+
+from leakscope.training.train_settings import TrainSettings
+
+
+@dataclass(frozen=True)
+class PlannedTraining:
+    """A training that is compared with others."""
+
+    name: str
+    settings: TrainSettings
+    """Its seed is the study's."""
+
+    @property
+    def mitigation(self) -> str:
+        """The name of what it does against leakage."""
+        return self.settings.mitigation.kind
