@@ -147,6 +147,36 @@ def test_canaries_are_scored_and_ranked(update, tmp_path):
         row["rank"] == 0 for row in rows if row["state"] == "planted"
     )
     assert "<svg" in (tmp_path / "d" / "diff.html").read_text()
+    check_behind_known_words(update.old, new, tmp_path)
+
+
+def check_behind_known_words(old, new, folder):
+    """As if each canary were searched for behind a prefix of its own."""
+    planted = folder / "planted"
+    leakscope.diff(
+        old, new, folder / "known", canaries=planted, known=1, reveal=True, length=2, threads=1
+    )
+    leakscope.diff(
+        old, new, folder / "bound", canaries=planted, known=1, exact_rows=0, length=1, threads=1
+    )
+    canaries = json.loads((planted / "canaries.json").read_text())["canaries"]
+    bounds = rows_of(folder / "bound" / "scores.parquet")
+    for row, bound in zip(rows_of(folder / "known" / "scores.parquet"), bounds, strict=True):
+        said = canaries[row["number"]]["words"]
+        assert row["words"] == said[1:] and row["known"] == 1 and row["length"] == 2
+        path = folder / "rest.txt"
+        path.write_text(" ".join(said[1:]))
+        out = folder / f"prefix{row['number']}"
+        leakscope.diff(old, new, out, sequences=path, prefix=said[0], length=2, threads=1)
+        (direct,) = rows_of(out / "scores.parquet")
+        for name in ("score", "relative_score", "rank", "rank_method", "old", "new"):
+            assert row[name] == direct[name]
+        assert bound["rank_method"] == "lower bound" and bound["rank"] <= row["rank"]
+        assert bound["score"] == row["score"]
+    with pytest.raises(leakscope.LeakscopeError, match="no word behind the first 3"):
+        leakscope.diff(old, new, folder / "x", canaries=planted, known=3, length=2, threads=1)
+    with pytest.raises(leakscope.LeakscopeError, match="give --canaries"):
+        leakscope.diff(old, new, folder / "x", known=1)
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,9 @@ class DiffSettings:
     """A text file with a sequence on each line: score these, in words."""
     canaries: Path | None = field(default=None, metadata={"group": "Given sequences"})
     """A directory of canary plant: score its canaries, and tell their differential ranks."""
+    known: int = field(default=0, metadata={"group": "Given sequences"})
+    """The attacker knows so many first words of each canary: score and rank the others behind
+    them."""
     exact_rows: int | None = field(default=None, metadata={"group": "Given sequences"})
     """Tell a rank exactly if so many beginnings are enough to look at; 0: never. By default 20,000,
     and 500 for tokens of a Hugging Face model."""
@@ -64,8 +67,12 @@ class DiffSettings:
             raise LeakscopeError("--length, --keep, --groups and --threads must be at least 1.")
         if self.width is not None and self.width < 1:
             raise LeakscopeError("--width must be at least 1, or nothing is followed.")
-        if self.exact_rows is not None and self.exact_rows < 0:
-            raise LeakscopeError("--exact-rows must be at least 0.")
+        if self.known < 0 or (self.exact_rows is not None and self.exact_rows < 0):
+            raise LeakscopeError("--exact-rows and --known must be at least 0.")
+        if self.known and (self.canaries is None or self.prefix):
+            raise LeakscopeError(
+                "--known is about the first words of canaries; give --canaries, and no --prefix."
+            )
         if not 0 < self.floor <= 1:
             raise LeakscopeError("--floor is a probability: above 0 and at most 1.")
         if self.top_k is not None and self.top_k < 1:

@@ -11,6 +11,7 @@ from leakscope.auditing.updates.given_sequences import (
     given_sequences,
     scored_sequences,
 )
+from leakscope.auditing.updates.known_beginnings import scored_behind
 from leakscope.auditing.updates.opened_pair import OpenedPair, Snapshot, open_pair
 from leakscope.auditing.updates.update_metrics import metrics_of
 from leakscope.auditing.updates.update_search import (
@@ -95,7 +96,10 @@ def _measured(
     if not settings.no_search:
         beams = search_update(opened, settings, prefix, progress)
     found = found_sequences(opened, beams, settings, prefix, data)
-    scored = scored_sequences(opened, given, settings, prefix, beams, progress) if given else []
+    behind = [each for each in given if each.canary and settings.known]
+    plain = given if not behind else [each for each in given if not each.canary]
+    scored = scored_sequences(opened, plain, settings, prefix, beams, progress) if plain else []
+    scored += scored_behind(opened, behind, settings, progress)
     searched = bool(beams)
     report = DiffReport(
         versions={name: version(name) for name in ("leakscope", "torch", "numpy")},

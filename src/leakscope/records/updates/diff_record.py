@@ -73,6 +73,8 @@ class ScoredSequence(_Frozen):
     rank_method: str | None = None
     """`exact`, or `lower bound`: from the search."""
     reason: str | None = None
+    known: int = 0
+    """First words of the canary that the attacker knew. All else is about the words behind them."""
 
     def redacted(self) -> "ScoredSequence":
         """Without words."""
