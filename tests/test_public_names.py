@@ -22,7 +22,7 @@ def test_the_names_are_exactly_these():
     assert dir(leakscope) == sorted(leakscope.__all__) == NAMES
     assert dir(leakscope.corpus) == ["build", "clean", "info", "synth"]
     assert dir(leakscope.canary) == ["attack", "bound", "exposure", "plant"]
-    assert dir(leakscope.study) == ["mitigations"]
+    assert dir(leakscope.study) == ["mitigations", "updates"]
     assert all(getattr(leakscope, name) is not None for name in NAMES)
     for name in dir(leakscope.corpus):
         assert getattr(leakscope.corpus, name).__name__ == name

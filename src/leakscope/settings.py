@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from leakscope.models.word.architecture import Architecture
     from leakscope.records.runs.report_settings import ReportSettings
     from leakscope.studies.study_settings import StudySettings
+    from leakscope.studies.updates.update_settings import UpdateStudySettings
     from leakscope.training.dp.dp_settings import PrivacySettings
     from leakscope.training.regularizers.adversarial_settings import AdversarialSettings
     from leakscope.training.regularizers.triplet_settings import TripletSettings
@@ -82,6 +83,7 @@ __all__ = [
     "TrainChoices",
     "TrainSettings",
     "TripletSettings",
+    "UpdateStudySettings",
     "VerifySettings",
 ]
 

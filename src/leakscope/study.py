@@ -1,5 +1,5 @@
-"""Studies, as functions: `leakscope.study.mitigations` is the command of this name. They are
-imported when they are first asked for.
+"""Studies, as functions: `leakscope.study.mitigations` and `leakscope.study.updates` are the
+commands of these names. They are imported when they are first asked for.
 """
 
 from importlib import import_module
@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from leakscope.commands.study_mitigations import mitigations
+    from leakscope.commands.study_updates import updates
 
-__all__ = ["mitigations"]
+__all__ = ["mitigations", "updates"]
 
 
 def __getattr__(name: str) -> Any:

@@ -13,6 +13,8 @@ from leakscope.commands.options import Option, described
 from leakscope.records.errors import LeakscopeError
 
 Record = TypeVar("Record")
+NUMBERS = (int, float)
+"""Several of these may come as one text, with commas between them."""
 
 
 class Given:
@@ -118,7 +120,7 @@ def of_type(wanted: Typed, value: Any) -> Any:
     try:
         if get_origin(kind) is dict and isinstance(value, str):
             given = json.loads(value, parse_constant=_no_number)
-        elif get_origin(kind) is tuple and isinstance(value, str) and get_args(kind)[0] is float:
+        elif get_origin(kind) is tuple and isinstance(value, str) and get_args(kind)[0] in NUMBERS:
             given = [part for part in value.split(",") if part] or [value]
         elif get_origin(kind) in (tuple, list) and not isinstance(value, list | tuple):
             given = [value]

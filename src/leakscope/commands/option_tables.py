@@ -36,6 +36,26 @@ _TRAIN = (  # and those of every mitigation
         preset=_OF_PRESETS,
     ),
 )
+_STUDY_TRAININGS = (  # what all trainings of a study share
+    Part(
+        "leakscope.commands.command_settings:TrainChoices",
+        "The model's shape",
+        only=("arch", "preset", "threads"),
+    ),
+    _SHAPE,
+    Part(
+        "leakscope.training.train_settings:TrainSettings",
+        "Training",
+        without=(
+            "architecture",
+            "mitigation",
+            "seed",
+            "snapshot_steps",
+            "until_perplexity",
+        ),
+        preset=_OF_PRESETS,
+    ),
+)
 _SMALL = "leakscope.commands.command_settings"
 _CANARY = "leakscope.canaries.canary_settings"
 _ANY_MODEL = (  # how a model is opened, wherever it comes from
@@ -98,24 +118,17 @@ _PARTS: dict[str, tuple[Part, ...]] = {
             only=("method", "samples", "exact_up_to", "bootstrap"),
         ),
         Part(f"{_CANARY}:AttackSettings", "Canaries", only=("given",)),
+        *_STUDY_TRAININGS,
+    ),
+    "study updates": (
+        Part("leakscope.studies.updates.update_settings:UpdateStudySettings", "The study"),
+        Part(f"{_CANARY}:PlantSettings", "Canaries", only=("template", "phrase")),
         Part(
-            "leakscope.commands.command_settings:TrainChoices",
-            "The model's shape",
-            only=("arch", "preset", "threads"),
+            "leakscope.updates.diff_settings:DiffSettings",
+            "The search",
+            only=("length", "width", "groups", "floor", "keep", "exact_rows"),
         ),
-        _SHAPE,
-        Part(
-            "leakscope.training.train_settings:TrainSettings",
-            "Training",
-            without=(
-                "architecture",
-                "mitigation",
-                "seed",
-                "snapshot_steps",
-                "until_perplexity",
-            ),
-            preset=_OF_PRESETS,
-        ),
+        *_STUDY_TRAININGS,
     ),
 }
 

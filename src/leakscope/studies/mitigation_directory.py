@@ -13,7 +13,6 @@ from leakscope.records.studies.study_record import (
     StudyImpact,
     StudyRecord,
     StudyResult,
-    StudyTraining,
 )
 from leakscope.reporting.pages.study_page import write_study_page
 from leakscope.studies.kept_results import Clock, KeptResults
@@ -51,12 +50,7 @@ def _record(job: StudyJob, tables: StudyTables) -> StudyRecord:
         versions={name: version(name) for name in ("leakscope", "torch", "scipy", "numpy")},
         corpus_digest=job.corpus.manifest.digest,
         settings=_plain(job),
-        trainings=[
-            StudyTraining(
-                name=each.name, mitigation=each.mitigation, settings=each.settings.shareable()
-            )
-            for each in job.trainings
-        ],
+        trainings=[each.described() for each in job.trainings],
         baseline=job.baseline.name,
         targets=list(tables.targets),
         targets_from=tables.targets_from,

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from leakscope.records.studies.study_record import StudyTraining
 from leakscope.training.train_settings import TrainSettings
 
 
@@ -17,3 +18,9 @@ class PlannedTraining:
     def mitigation(self) -> str:
         """The name of what it does against leakage."""
         return self.settings.mitigation.kind
+
+    def described(self) -> StudyTraining:
+        """As the record of a study lists it."""
+        return StudyTraining(
+            name=self.name, mitigation=self.mitigation, settings=self.settings.shareable()
+        )

@@ -27,9 +27,10 @@ def by_group(
     groups: Sequence[str],
     series: Sequence[tuple[str, Sequence[GroupValue]]],
     top: float | None = None,
+    below: str = "training",
 ) -> Markup:
     """Values of at most six series, one in each group; at least one value is there. `top` is where
-    the vertical axis ends at least.
+    the vertical axis ends at least, `below` what the groups are.
     """
     told = "; ".join(
         f"{which}: "
@@ -53,7 +54,7 @@ def by_group(
                 canvas.interval(x, upward(each.low), upward(each.high), SERIES[at])
             canvas.dot(x, upward(each.value), f"{which}, {_told(group, each)}", SERIES[at])
     canvas.legend([(SERIES[at], which) for at, (which, _) in enumerate(series)])
-    canvas.columns([(across(place), group) for place, group in enumerate(groups)], "training")
+    canvas.columns([(across(place), group) for place, group in enumerate(groups)], below)
     return canvas.finish()
 
 
