@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import leakscope
+from intact import require_intact
 from leakscope.corpus.build_settings import BuildSettings
 from leakscope.corpus.builder import build_rows
 from leakscope.corpus.readers.rows import Row
@@ -113,11 +114,7 @@ def test_the_page_tells_it_without_words_or_users(done):
 
 def test_is_intact_and_known_to_verify(done):
     _, out = done
-    found = leakscope.verify(out)
-    assert next(each for each in found if each.path == out).kind == "study"
-    for each in found:
-        assert not each.is_damaged and each.unchecked is None and each.unfinished is None, each
-        assert each.extra == (), each
+    assert require_intact(out).kind == "study"
 
 
 def test_run_again_it_makes_nothing(done, corpus, trainings):

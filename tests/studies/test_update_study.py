@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import leakscope
+from intact import require_intact
 from leakscope.corpus.build_settings import BuildSettings
 from leakscope.corpus.builder import build_rows
 from leakscope.corpus.readers.rows import Row
@@ -161,7 +162,8 @@ def test_without_the_other_canaries_ranks_are_lower(done):
 def test_the_page_tells_it_without_words_or_users(done):
     _, out = done
     page = (out / "study.html").read_text()
-    assert page.count("<svg") == 4  # for each scenario by insertions, and by known words
+    assert page.count("<svg") == 2  # for each scenario by insertions
+    assert "to somebody who knows 1 of their words" in page
     assert "20 insertions" in page and "● rank 0" in page and "canaries have rank 0" in page
     assert re.search(r"user\d", page) is None
     assert not any(f" {word} " in page for word in WORDS)
@@ -172,11 +174,7 @@ def test_the_page_tells_it_without_words_or_users(done):
 
 def test_is_intact_and_known_to_verify(done):
     _, out = done
-    found = leakscope.verify(out)
-    assert next(each for each in found if each.path == out).kind == "study"
-    for each in found:
-        assert not each.is_damaged and each.unchecked is None and each.unfinished is None, each
-        assert each.extra == (), each
+    assert require_intact(out).kind == "study"
 
 
 def test_run_again_it_makes_nothing(done, corpus):

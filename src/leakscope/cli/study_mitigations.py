@@ -1,9 +1,7 @@
 """`leakscope study mitigations`."""
 
-from pathlib import Path
-
-from leakscope.cli.command import Argument, Asked, Command
-from leakscope.cli.printing import print_whole, say, tell
+from leakscope.cli.command import Asked
+from leakscope.cli.study_command import print_study, study_command
 
 
 def mitigations(asked: Asked) -> None:
@@ -22,26 +20,11 @@ def mitigations(asked: Asked) -> None:
     from leakscope.commands.study_mitigations import mitigations as work
     from leakscope.reporting.pages.study_page import SHORT_COLUMNS
     from leakscope.reporting.terminal.plain_tables import plain_table
-    from leakscope.studies.study_directory import PAGE
 
-    out = asked["out"]
     with asked.progress() as progress:
-        record = work(asked["corpus"], out, progress=progress, **asked.options)
-    if asked["json"]:
-        say(record.model_dump_json(indent=2))
-    else:
-        print_whole(plain_table(SHORT_COLUMNS, [row.model_dump() for row in record.rows]))
-    for warning in record.warnings:
-        tell(f"warning: {warning}")
-    (tell if asked["json"] else say)(f"page: {out / PAGE}")
+        record = work(asked["corpus"], asked["out"], progress=progress, **asked.options)
+    rows = [row.model_dump() for row in record.rows]
+    print_study(asked, record, [plain_table(SHORT_COLUMNS, rows)])
 
 
-command = Command(
-    "study mitigations",
-    mitigations,
-    arguments=(Argument("corpus", Path, "A corpus directory."),),
-    own=(
-        Argument("out", Path, "The directory to make, or to take up again."),
-        Argument("json", bool, "Print study.json.", default=False),
-    ),
-)
+command = study_command("study mitigations", mitigations)

@@ -1,9 +1,7 @@
 """`leakscope study updates`."""
 
-from pathlib import Path
-
-from leakscope.cli.command import Argument, Asked, Command
-from leakscope.cli.printing import print_whole, say, tell
+from leakscope.cli.command import Asked
+from leakscope.cli.study_command import print_study, study_command
 
 
 def updates(asked: Asked) -> None:
@@ -23,34 +21,29 @@ def updates(asked: Asked) -> None:
 
     Example: leakscope study updates corpus --scenario delete --deleted-users 3 --out study
     """
+    from rich.text import Text
+
     from leakscope.commands.study_updates import updates as work
     from leakscope.reporting.facts.update_findings import sentences
-    from leakscope.reporting.pages.update_study_page import SHORT_COLUMNS, SHORT_FOUND_COLUMNS
+    from leakscope.reporting.pages.update_study_page import (
+        SHORT_COLUMNS,
+        SHORT_FOUND_COLUMNS,
+        canary_lines,
+        found_lines,
+    )
     from leakscope.reporting.terminal.plain_tables import plain_table
-    from leakscope.studies.study_directory import PAGE
 
-    out = asked["out"]
     with asked.progress() as progress:
-        record = work(asked["corpus"], out, progress=progress, **asked.options)
-    if asked["json"]:
-        say(record.model_dump_json(indent=2))
-    else:
-        for line in sentences(record):
-            say(line)
-        if record.rows:
-            print_whole(plain_table(SHORT_COLUMNS, [row.model_dump() for row in record.rows]))
-        print_whole(plain_table(SHORT_FOUND_COLUMNS, [row.model_dump() for row in record.found]))
-    for warning in record.warnings:
-        tell(f"warning: {warning}")
-    (tell if asked["json"] else say)(f"page: {out / PAGE}")
+        record = work(asked["corpus"], asked["out"], progress=progress, **asked.options)
+    tables = [(SHORT_COLUMNS, canary_lines(record)), (SHORT_FOUND_COLUMNS, found_lines(record))]
+    print_study(
+        asked,
+        record,
+        [
+            *map(Text, sentences(record)),
+            *(plain_table(columns, rows) for columns, rows in tables if rows),
+        ],
+    )
 
 
-command = Command(
-    "study updates",
-    updates,
-    arguments=(Argument("corpus", Path, "A corpus directory."),),
-    own=(
-        Argument("out", Path, "The directory to make, or to take up again."),
-        Argument("json", bool, "Print study.json.", default=False),
-    ),
-)
+command = study_command("study updates", updates)

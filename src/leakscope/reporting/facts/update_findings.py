@@ -27,6 +27,7 @@ def sentences(record: UpdateStudyRecord) -> list[str]:
     found = []
     for rows in by_scenario(record.rows):
         found += _of_scenario(plainest(rows))
+        found += _of_known(rows)
         found += _of_extra(rows)
         found += _of_trainings(rows)
     for each in record.found:
@@ -47,16 +48,41 @@ def plainest(rows: Iterable[UpdateRow], *, free: str = "") -> list[UpdateRow]:
     return kept
 
 
-def _of_scenario(rows: Sequence[UpdateRow]) -> list[str]:
+def _most_often(rows: Sequence[UpdateRow]) -> list[UpdateRow]:
+    """Those with the most insertions."""
     most = max((row.insertions or 0 for row in rows), default=0)
-    mine = [row for row in rows if row.insertions == most]
+    return [row for row in rows if row.insertions == most]
+
+
+def _rank_zero(rows: Sequence[UpdateRow]) -> str:
+    zero, all_ = sum(row.rank_zero for row in rows), sum(row.canaries for row in rows)
+    return f"{zero} of {all_}"
+
+
+def _of_scenario(rows: Sequence[UpdateRow]) -> list[str]:
+    mine = _most_often(rows)
     score = mean_score(mine)
     if score is None:
         return []
-    zero, all_ = sum(row.rank_zero for row in mine), sum(row.canaries for row in mine)
     return [
-        f"{mine[0].scenario}: with {most} insertions, {zero} of {all_} canaries have rank 0, and "
-        f"the mean score is {score:.2f}."
+        f"{mine[0].scenario}: with {mine[0].insertions} insertions, {_rank_zero(mine)} canaries "
+        f"have rank 0, and the mean score is {score:.2f}."
+    ]
+
+
+def _of_known(rows: Sequence[UpdateRow]) -> list[str]:
+    """Scores of fewer words are not compared with those of more."""
+    mine = _most_often(plainest(rows, free="known"))
+    told = [
+        f"{_rank_zero([row for row in mine if row.known == known])} to somebody who knows "
+        f"{known} of their words"
+        for known in sorted({row.known for row in mine} - {0})
+    ]
+    if not told:
+        return []
+    return [
+        f"{mine[0].scenario}: with {mine[0].insertions} insertions, canaries of rank 0 are "
+        f"{', '.join(told)}."
     ]
 
 

@@ -176,13 +176,15 @@ def write_page(
     warnings: Sequence[str],
     figures: Sequence[tuple[str, str, Markup]],
     tables: Sequence[Table],
+    findings: Sequence[str] = (),
 ) -> None:
-    """Write a page with figures and tables."""
+    """Write a page with figures and tables, below the findings in sentences if there are some."""
     page = render(
         "canary.html",
         kind=kind,
         model=model,
         reading=reading,
+        findings=findings,
         warnings=warnings,
         figures=figures,
         tables=tables,

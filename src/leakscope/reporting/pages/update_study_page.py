@@ -4,11 +4,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from leakscope.records.studies.update_study_record import UpdateRow, UpdateStudyRecord
+from leakscope.records.studies.update_study_record import (
+    UpdateCondition,
+    UpdateRow,
+    UpdateStudyRecord,
+)
 from leakscope.reporting.facts.update_findings import by_scenario, sentences
 from leakscope.reporting.facts.values import ABSENT
 from leakscope.reporting.pages.canary_page import Table, write_page
-from leakscope.reporting.svg.update_study_figures import Figure, update_figures
+from leakscope.reporting.svg.update_study_figures import update_figures
 
 _WHICH = {
     "scenario": "Scenario",
@@ -69,16 +73,29 @@ READING = (
 
 def write_update_study_page(record: UpdateStudyRecord, path: Path) -> None:
     """Write `study.html`."""
-    rows = [row.model_dump() for row in record.rows]
     tables: list[Table] = [_by_insertions(each) for each in by_scenario(record.rows)]
-    tables.append(
-        ("What searches found", FOUND_COLUMNS, [each.model_dump() for each in record.found])
-    )
-    if rows:
-        tables.append(("Canaries under all conditions", DETAIL_COLUMNS, rows))
-    figures: list[Figure] = update_figures(record)
-    said = " ".join([READING, *sentences(record)])
-    write_page(path, "Study of updates", _title(record), said, record.warnings, figures, tables)
+    tables.append(("What searches found", FOUND_COLUMNS, found_lines(record)))
+    if record.rows:
+        tables.append(("Canaries under all conditions", DETAIL_COLUMNS, canary_lines(record)))
+    write_page(
+        path, "Study of updates", _title(record), READING, record.warnings,
+        update_figures(record), tables, sentences(record),
+    )  # fmt: skip
+
+
+def canary_lines(record: UpdateStudyRecord) -> list[dict[str, Any]]:
+    """The rows of the record as tables show them."""
+    return [_line(row) for row in record.rows]
+
+
+def found_lines(record: UpdateStudyRecord) -> list[dict[str, Any]]:
+    """What searches found, as tables show it."""
+    return [_line(row) for row in record.found]
+
+
+def _line(row: UpdateCondition) -> dict[str, Any]:
+    sees = "all" if row.top_k is None else row.top_k
+    return row.model_dump() | {"extra": f"{row.extra:g}", "top_k": sees}
 
 
 def _title(record: UpdateStudyRecord) -> str:
@@ -93,7 +110,8 @@ def _by_insertions(rows: Sequence[UpdateRow]) -> Table:
     columns |= {"known": "Known", "frequency": "Class"}
     lines: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row in rows:
-        key = tuple(getattr(row, name) for name in columns)
+        shown = _line(row)
+        key = tuple(shown[name] for name in columns)
         line = lines.setdefault(key, dict(zip(columns, key, strict=True)))
         line[str(row.insertions)] = _cell(row)
     columns |= {str(count): f"{count} insertions" for count in counts}

@@ -16,7 +16,6 @@ LABEL = "differential score"
 VARIED = {
     "extra": ("extra text", "share of the pool that the update adds"),
     "training": ("training", "training"),
-    "known": ("known words", "first words that the attacker knows"),
     "top_k": ("what the attacker sees", "most probable words that the attacker sees"),
 }
 """What a figure may vary: its title, and what stands below it."""
@@ -73,7 +72,7 @@ def _varied(rows: Sequence[UpdateRow], name: str) -> list[Figure]:
         return []
     scenario, (what, below) = rows[0].scenario, VARIED[name]
     title = f"{scenario}: score by {what}"
-    groups = ["all" if value is None else str(value) for value in values]
+    groups = [f"{value:g}" if isinstance(value, float) else str(value or "all") for value in values]
     drawn = by_group(f"{name}-{scenario}", title, LABEL, groups, known, below=below)
     return [(title, "Mean over all canaries and seeds.", drawn)]
 
