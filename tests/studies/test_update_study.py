@@ -311,6 +311,21 @@ def test_mitigations_are_set_side_by_side(corpus, tmp_path):
     assert "mean scores by training" in page and "score by training" in page
 
 
+def test_private_updates_start_from_models_that_never_saw_their_text(corpus, tmp_path):
+    path = tmp_path / "trainings.toml"
+    path.write_text('[dp]\nmitigation = "dp"\nnoise_multiplier = 1.0\nsampling_rate = 0.5\n')
+    scenarios = ("retrain", "continue", "two-stage", "delete")
+    options = {"insertions": (3,), "pool": 0.25, "extra": (1.0,), "epochs": 1}
+    record = study(corpus, tmp_path / "s", scenario=scenarios, trainings=path, **options)
+    assert {row.scenario for row in record.found} == set(scenarios)
+    for made_from, model in of_kind(tmp_path / "s", "train"):
+        config = load_config(model)
+        anew = made_from["from"] is None and made_from["vocabulary"] is not None
+        if anew:  # its vocabulary is that of a model which has seen most of its text
+            origin = config.vocabulary_from
+            assert {origin.corpus_digest, *origin.corpus_inputs} & set(config.corpus_inputs)
+
+
 def test_several_canaries_and_seeds_are_taken_together(corpus, tmp_path):
     record = study(
         corpus, tmp_path / "study", scenario=("continue",), insertions=(20,), per_class=2,

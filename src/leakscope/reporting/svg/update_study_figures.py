@@ -35,11 +35,7 @@ def _insertions(rows: Sequence[UpdateRow]) -> list[Figure]:
     series = [
         (
             frequency,
-            [
-                PointWithInterval(row.insertions or 0, max(row.score, 0.0), row.low, row.high)
-                for row in rows
-                if row.frequency == frequency and row.score is not None
-            ],
+            [_point(row) for row in rows if row.frequency == frequency and row.score is not None],
         )
         for frequency in dict.fromkeys(row.frequency for row in rows)
     ]
@@ -47,8 +43,13 @@ def _insertions(rows: Sequence[UpdateRow]) -> list[Figure]:
         return []
     scenario = rows[0].scenario
     title = f"{scenario}: score by insertions"
-    reading = "Mean over the canaries of a class, with the least and the greatest."
+    reading = "Mean over the canaries of a class, with the least and the greatest; below 0 it is drawn as 0."
     return [(title, reading, by_repetitions(f"insertions-{scenario}", title, LABEL, series))]
+
+
+def _point(row: UpdateRow) -> PointWithInterval:
+    value, low, high = (max(each or 0.0, 0.0) for each in (row.score, row.low, row.high))
+    return PointWithInterval(row.insertions or 0, value, low, high)
 
 
 def _varied(rows: Sequence[UpdateRow], name: str) -> list[Figure]:

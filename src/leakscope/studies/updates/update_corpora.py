@@ -42,20 +42,24 @@ class TextPart:
     keep: Callable[[Row], bool]
     made_from: dict[str, Any]
     """What decides which."""
+    inputs: list[InputFile]
+    """What a corpus of them says that its training text comes from, so that a private training
+    knows whether a model has seen it."""
 
     def rows(self) -> Iterator[Row]:
         """In the order of the corpus."""
         return (each.row for each in CorpusSource(self.corpus).rows() if self.keep(each.row))
 
 
-def everything(corpus: Corpus) -> TextPart:
-    """All documents."""
-    return TextPart(corpus, lambda row: True, _of(corpus, "everything", ()))
-
-
 def held_out(corpus: Corpus) -> TextPart:
     """The validation documents."""
-    return TextPart(corpus, lambda row: row.split != TRAIN, _of(corpus, "held out", ()))
+    made_from = _of(corpus, "held out", ())
+    return TextPart(corpus, lambda row: row.split != TRAIN, made_from, [])
+
+
+def everything(corpus: Corpus) -> TextPart:
+    """All documents."""
+    return TextPart(corpus, lambda row: True, _of(corpus, "everything", ()), _whole(corpus))
 
 
 def trained_without(corpus: Corpus, users: Collection[str]) -> TextPart:
@@ -65,22 +69,26 @@ def trained_without(corpus: Corpus, users: Collection[str]) -> TextPart:
         corpus,
         lambda row: row.split != TRAIN or row.user not in gone,
         _of(corpus, "without training text", gone),
+        _whole(corpus),
     )
 
 
 def without(corpus: Corpus, users: Collection[str]) -> TextPart:
     """All but what some users wrote."""
     gone = frozenset(users)
-    return TextPart(corpus, lambda row: row.user not in gone, _of(corpus, "without users", gone))
+    made_from = _of(corpus, "without users", gone)
+    return TextPart(corpus, lambda row: row.user not in gone, made_from, _whole(corpus))
 
 
 def training_text(corpus: Corpus, users: Collection[str]) -> TextPart:
-    """The training documents of some users."""
+    """The training documents of some users, whom the first model never saw."""
     theirs = frozenset(users)
+    made_from = _of(corpus, "training text", theirs)
     return TextPart(
         corpus,
         lambda row: row.split == TRAIN and row.user in theirs,
-        _of(corpus, "training text", theirs),
+        made_from,
+        _apart(corpus, made_from),
     )
 
 
@@ -88,11 +96,26 @@ def canaries_of(planted: Path) -> TextPart:
     """The canaries of a planted corpus; their texts stand nowhere else in it."""
     manifest, corpus = CanaryManifest.load(planted), Corpus.open(planted / "corpus")
     texts = frozenset(each.text for each in manifest.canaries if each.state == "planted")
+    made_from = {"canaries": manifest.digest}
     return TextPart(
         corpus,
         lambda row: row.split == TRAIN and row.text in texts,
-        {"canaries": manifest.digest},
+        made_from,
+        _apart(corpus, made_from),
     )
+
+
+def _whole(corpus: Corpus) -> list[InputFile]:
+    """A corpus, and what it was made of."""
+    digest = corpus.manifest.digest
+    return [
+        InputFile(name=corpus.path.name, format="corpus", digest=digest), *corpus.manifest.inputs,
+    ]  # fmt: skip
+
+
+def _apart(corpus: Corpus, made_from: dict[str, Any]) -> list[InputFile]:
+    """Documents that models of the other documents never saw."""
+    return [InputFile(name=corpus.path.name, format="corpus", digest=digest_of(made_from))]
 
 
 def _of(corpus: Corpus, what: str, users: Collection[str]) -> dict[str, Any]:
@@ -113,14 +136,10 @@ def corpus_step(parts: list[TextPart], progress: Progress) -> Step:
 
 
 def _build(parts: list[TextPart], progress: Progress, out: Path) -> None:
-    inputs = [
-        InputFile(name=part.corpus.path.name, format="corpus", digest=digest_of(part.made_from))
-        for part in parts
-    ]
     build_rows(
         chain.from_iterable(part.rows() for part in parts),
         out,
-        inputs=inputs,
+        inputs=[given for part in parts for given in part.inputs],
         settings=parts[0].corpus.manifest.settings,
         split_given=True,
         progress=progress,
