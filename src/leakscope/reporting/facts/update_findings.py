@@ -37,8 +37,8 @@ def sentences(record: UpdateStudyRecord) -> list[str]:
 
 
 def plainest(rows: Iterable[UpdateRow], *, free: str = "") -> list[UpdateRow]:
-    """Those with the first training, the least extra text and an attacker who knows nothing and
-    sees everything; but for what is `free`.
+    """Those with the first of the trainings, shares of extra text, numbers of known words and
+    attackers; but for what is `free`.
     """
     kept = list(rows)
     for name in ("training", "extra", "known", "top_k"):
@@ -73,21 +73,16 @@ def _of_scenario(rows: Sequence[UpdateRow]) -> list[str]:
 def _of_known(rows: Sequence[UpdateRow]) -> list[str]:
     """Scores of fewer words are not compared with those of more."""
     mine = _most_often(plainest(rows, free="known"))
-    told = [
-        f"{_rank_zero([row for row in mine if row.known == known])} to somebody who knows "
-        f"{known} of their words"
-        for known in sorted({row.known for row in mine} - {0})
-    ]
-    if not told:
-        return []
     return [
-        f"{mine[0].scenario}: with {mine[0].insertions} insertions, canaries of rank 0 are "
-        f"{', '.join(told)}."
+        f"{mine[0].scenario}: with {mine[0].insertions} insertions, "
+        f"{_rank_zero([row for row in mine if row.known == known])} canaries have rank 0 to "
+        f"somebody who knows {known} of their words."
+        for known in sorted({row.known for row in mine} - {0})
     ]
 
 
 def _of_extra(rows: Sequence[UpdateRow]) -> list[str]:
-    mine = plainest(rows, free="extra")
+    mine = _most_often(plainest(rows, free="extra"))
     shares = sorted({row.extra for row in mine})
     least, most = (
         mean_score([row for row in mine if row.extra == share]) for share in (shares[0], shares[-1])
@@ -95,13 +90,14 @@ def _of_extra(rows: Sequence[UpdateRow]) -> list[str]:
     if len(shares) < 2 or least is None or most is None:
         return []
     return [
-        f"{mine[0].scenario}: with {shares[-1]:g} of the pool as extra text instead of "
-        f"{shares[0]:g}, the mean score goes from {least:.2f} to {most:.2f}."
+        f"{mine[0].scenario}: with {mine[0].insertions} insertions, the mean score goes from "
+        f"{least:.2f} with {shares[0]:.0%} of the pool as extra text to {most:.2f} with "
+        f"{shares[-1]:.0%}."
     ]
 
 
 def _of_trainings(rows: Sequence[UpdateRow]) -> list[str]:
-    mine = plainest(rows, free="training")
+    mine = _most_often(plainest(rows, free="training"))
     scores = {
         name: mean_score([row for row in mine if row.training == name])
         for name in dict.fromkeys(row.training for row in mine)
@@ -109,7 +105,10 @@ def _of_trainings(rows: Sequence[UpdateRow]) -> list[str]:
     told = [f"{name} {score:.2f}" for name, score in scores.items() if score is not None]
     if len(told) < 2:
         return []
-    return [f"{mine[0].scenario}: mean scores by training are {', '.join(told)}."]
+    return [
+        f"{mine[0].scenario}: with {mine[0].insertions} insertions, mean scores by training are "
+        f"{', '.join(told)}."
+    ]
 
 
 def _of_deletion(row: UpdateFoundRow) -> list[str]:

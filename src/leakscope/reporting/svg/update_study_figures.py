@@ -43,7 +43,10 @@ def _insertions(rows: Sequence[UpdateRow]) -> list[Figure]:
         return []
     scenario = rows[0].scenario
     title = f"{scenario}: score by insertions"
-    reading = "Mean over the canaries of a class, with the least and the greatest; below 0 it is drawn as 0."
+    reading = (
+        "Mean over the canaries of a class, with the least and the greatest. Scores below 0 are "
+        "drawn as 0."
+    )
     return [(title, reading, by_repetitions(f"insertions-{scenario}", title, LABEL, series))]
 
 
