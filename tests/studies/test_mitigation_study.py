@@ -26,7 +26,7 @@ TRAININGS = """
 [usual]
 [hidden]
 mitigation = "triplet"
-privacy_weight = 0.2
+privacy_weight = 0.02
 """
 
 
