@@ -115,7 +115,7 @@ def _of_deletion(row: UpdateFoundRow) -> list[str]:
     if row.top_one_user is None:
         return []
     return [
-        f"delete ({row.training}, extra {row.extra:g}): {row.one_user_found:g} of {row.found:g} "
-        f"found sequences belong to one deleted user alone, and so do {row.top_one_user:.0%} of "
-        "the ten best."
+        f"delete ({row.training}, extra {row.extra:g}): {row.one_user_found:.1f} of "
+        f"{row.found:.0f} found sequences belong to one deleted user alone, and so do "
+        f"{row.top_one_user:.0%} of the ten best."
     ]

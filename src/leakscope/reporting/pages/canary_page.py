@@ -16,6 +16,14 @@ from leakscope.reporting.svg.canary_figures import PointWithInterval, by_repetit
 Table = tuple[str, Mapping[str, str], Sequence[Mapping[str, Any]]]
 """Title, columns with their titles, rows."""
 
+METHODS = {
+    "Exposure of canaries": "Carlini et al. 2019",
+    "Tab attack on canaries": "Mireshghallah et al. 2021",
+    "Epsilon from one run": "Steinke et al. 2023",
+    "Study of mitigations": "Mireshghallah et al. 2021",
+    "Study of updates": "Zanella-Béguelin et al. 2020",
+}
+"""Where what a kind of page shows comes from."""
 EXPOSURE_COLUMNS = {
     "state": "Canaries",
     "frequency": "Frequency",
@@ -188,6 +196,7 @@ def write_page(
         warnings=warnings,
         figures=figures,
         tables=tables,
+        method=METHODS[kind],
         shown=shown,
     )
     write_text(path, page)
