@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 
 from leakscope.records.errors import LeakscopeError
 from leakscope.training.regularizers.adversarial_settings import AdversarialSettings
-from leakscope.training.regularizers.adversarial_term import AdversarialTerm, divergence
+from leakscope.training.regularizers.adversarial_term import (
+    AdversarialTerm,
+    Discriminator,
+    divergence,
+    judged,
+)
 from leakscope.training.regularizers.privacy_weight import weight_at
 from leakscope.training.regularizers.triplet_settings import TripletSettings
 from leakscope.training.regularizers.triplet_term import NEAR, TripletTerm, pair_distances
@@ -187,3 +192,26 @@ def test_the_weight_grows_linearly_and_stays():
 def test_wrong_settings_are_refused(make, says):
     with pytest.raises(LeakscopeError, match=says):
         make()
+
+
+@pytest.mark.parametrize(("texts", "width", "hidden", "authors"), [(7, 5, 9, 4), (1, 3, 2, 2)])
+def test_gradients_that_are_written_down_are_those_that_autograd_finds(
+    texts, width, hidden, authors
+):
+    network = Discriminator(width, hidden, authors, seed=3).double()
+    generator = torch.Generator().manual_seed(1)
+    states = torch.randn(texts, width, generator=generator, dtype=torch.float64)
+    labels = torch.randint(authors, (texts,), generator=generator)
+    found = judged(network, states, labels)
+    seen = states.clone().requires_grad_()
+    logits = network(seen)
+    privacy, mistaken = divergence(logits), torch.nn.functional.cross_entropy(logits, labels)
+    (to_states,) = torch.autograd.grad(privacy, seen, retain_graph=True)
+    to_weights = torch.autograd.grad(mistaken, list(network.parameters()))
+    assert torch.equal(found.logits, logits) and not found.to_states.requires_grad
+    torch.testing.assert_close(found.privacy, privacy)
+    torch.testing.assert_close(found.mistaken, mistaken)
+    torch.testing.assert_close(found.to_states, to_states)
+    assert len(found.to_weights) == len(to_weights)
+    for mine, theirs in zip(found.to_weights, to_weights, strict=True):
+        torch.testing.assert_close(mine, theirs)
