@@ -24,7 +24,8 @@ from leakscope.records.studies.update_study_record import UpdateStudyRecord
 
 SHAPE = {"arch": "gru", "hidden": 24, "embedding": 12, "vocabulary": 90, "epochs": 5,
          "batch_size": 8, "learning_rate": 0.01, "threads": 1}  # fmt: skip
-QUICK = {"template": "{words:3}", "length": 3, "insertions": (2, 20)}
+CONTROLS = 2
+QUICK = {"template": "{words:3}", "length": 3, "insertions": (2, 20), "controls": CONTROLS}
 WORDS = [a + b for a in ("ba", "ce", "di", "fo", "gu", "ha", "ki", "lo") for b in "bcdfgklmnp"]
 USERS = 8
 SECRETS = {f"user{i}": [WORDS[(7 * i + 11 * j + 3) % 80] for j in range(3)] for i in range(USERS)}
@@ -72,6 +73,11 @@ def table(path):
     return pq.read_table(path).to_pylist()
 
 
+def planted_rows(out):
+    """Of the canaries that the updates have."""
+    return [row for row in table(out / "results.parquet") if row["planted"]]
+
+
 def of_kind(out, kind):
     """What each result of a kind was made from, with its path."""
     return [
@@ -82,7 +88,7 @@ def of_kind(out, kind):
 
 def test_every_condition_has_a_row_for_each_class(done):
     record, out = done
-    rows = table(out / "results.parquet")
+    rows = planted_rows(out)
     keys = {(row["scenario"], row["insertions"], row["known"], row["frequency"]) for row in rows}
     assert len(rows) == len(keys) == len(record.rows) == 2 * 2 * 2 * 4
     assert {row["frequency"] for row in rows} == {"all-low", "low-to-high", "mixed", "high-to-low"}
@@ -108,8 +114,38 @@ def test_the_canaries_are_the_same_for_every_number_of_insertions(done):
     _, out = done
     told = [json.loads((path / "canaries.json").read_text()) for _, path in of_kind(out, "plant")]
     texts = [[each["text"] for each in one["canaries"]] for one in told]
-    assert len(texts) == 2 and texts[0] == texts[1] and len(set(texts[0])) == 4
-    assert {each["repetitions"] for one in told for each in one["canaries"]} == {2, 20}
+    assert len(texts) == 2 and texts[0] == texts[1] and len(set(texts[0])) == 4 * (1 + CONTROLS)
+    assert {each["repetitions"] for one in told for each in one["canaries"]} == {0, 2, 20}
+
+
+def test_controls_are_measured_beside_the_canaries_and_score_less(done):
+    record, out = done
+    controls = [row for row in table(out / "results.parquet") if not row["planted"]]
+    assert len(controls) == CONTROLS * len(record.rows)
+    for row in record.rows:
+        mine = [
+            each["score"] for each in controls
+            if all(each[name] == getattr(row, name)
+                   for name in ("scenario", "insertions", "known", "frequency"))
+        ]  # fmt: skip
+        assert row.controls == CONTROLS and row.control_score == pytest.approx(np.mean(mine))
+        assert row.control_high == max(mine)
+        if row.insertions == 20 and row.scenario == "continue":
+            assert row.score > row.control_high + 0.5
+    assert "never inserted" in (out / "study.html").read_text()
+
+
+def test_more_controls_change_no_planted_text(done, corpus, tmp_path):
+    _, out = done
+    asked = {"scenario": ("continue",), "insertions": (2,), "epochs": 1}
+    study(corpus, tmp_path / "study", controls=0, **asked)
+    digests = {
+        Corpus.open(path / "corpus").manifest.digest
+        for where in (out, tmp_path / "study")
+        for made_from, path in of_kind(where, "plant")
+        if made_from["settings"]["schedule"] == "2"
+    }
+    assert len(digests) == 1
 
 
 def test_all_models_share_one_vocabulary_that_has_the_canaries_words(done):
@@ -149,7 +185,7 @@ def test_the_table_is_what_diff_says_of_the_kept_models(done, tmp_path):
 
 def test_without_the_other_canaries_ranks_are_lower(done):
     _, out = done
-    rows = [row for row in table(out / "results.parquet") if row["known"] == 0]
+    rows = [row for row in planted_rows(out) if row["known"] == 0]
     for row in rows:
         before = sum(
             other["score"] > row["score"] + 1e-4
@@ -240,7 +276,8 @@ def test_extra_text_comes_from_users_that_the_first_model_never_saw(corpus, tmp_
     (planted,) = (path for _, path in of_kind(out, "plant"))
     canaries = json.loads((planted / "canaries.json").read_text())["canaries"]
     largest = max(corpora, key=lambda each: each.manifest.train.documents)
-    added = [(each["user"], each["text"]) for each in canaries for _ in range(20)]
+    added = [(each["user"], each["text"]) for each in canaries if each["user"]
+             for _ in range(20)]  # fmt: skip
     assert documents(largest, TRAIN) == sorted(documents(whole, TRAIN) + added)
     assert "pool as extra text" in (out / "study.html").read_text()
 
@@ -331,7 +368,7 @@ def test_several_canaries_and_seeds_are_taken_together(corpus, tmp_path):
         corpus, tmp_path / "study", scenario=("continue",), insertions=(20,), per_class=2,
         seed=(0, 1), epochs=2,
     )  # fmt: skip
-    rows = table(tmp_path / "study" / "results.parquet")
+    rows = planted_rows(tmp_path / "study")
     assert len(rows) == 2 * 2 * 4 and len({row["canary"] for row in rows}) == 8
     for row in record.rows:
         mine = [each["score"] for each in rows if each["frequency"] == row.frequency]
@@ -357,6 +394,7 @@ def test_several_canaries_and_seeds_are_taken_together(corpus, tmp_path):
         ({"scenario": ("delete",), "deleted_users": USERS}, "too few for --deleted-users"),
         ({"known": (-1,)}, "--known must be at least 0"),
         ({"known": (3,)}, "give a smaller --known"),
+        ({"controls": -1}, "--controls must be at least 0"),
         ({"per_class": 99}, "fewer than the 99 of --users"),
         ({"seed": (2**31 - 1,)}, "--seed must be"),
         ({"mitigation": ("dp",), "trainings": "x.toml"}, "not both"),

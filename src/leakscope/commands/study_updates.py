@@ -45,7 +45,9 @@ def updates(
         Corpus.open(Path(corpus)),
         tuple(trainings),
         asked,
-        plant=given.make(PlantSettings, frequency=CLASSES, users=asked.per_class, controls=0),
+        plant=given.make(
+            PlantSettings, frequency=CLASSES, users=asked.per_class, controls=asked.controls
+        ),
         diff=given.make(DiffSettings, threads=threads or THREADS),
     )
     if threads is not None:

@@ -9,7 +9,11 @@ from leakscope.canaries.planting.word_choices import choices_of, frequent_words
 from leakscope.canaries.random_space import Digits, RandomSpace, make_space, placeholders
 from leakscope.corpus.store import Corpus
 from leakscope.records.canaries.canary_manifest import Canary, SpaceRecord
+from leakscope.records.documents import LongArray
 from leakscope.records.errors import LeakscopeError
+
+CONTROLS = 0xC0117801
+"""Begins the seeds of controls, so that their number changes nothing else."""
 
 
 class DrawnCanaries:
@@ -68,10 +72,10 @@ class DrawnCanaries:
         return [(users.keys[user], count) for user in chosen.tolist() for count in times]
 
     def _draw(self, number: int, space: RandomSpace, owners: list[tuple[str, int]]) -> None:
-        controls = self._settings.controls
-        rows = draw_distinct(space, len(owners) + controls, self._rng, self._corpus, self._taken)
+        rows = np.concatenate(
+            [self._rows(space, len(owners), self._rng), self._controls(space, number)]
+        )
         texts, spelled = space.texts(rows), space.words(rows)
-        self._taken.update(map(tuple, spelled))
         coins = np.ones(len(owners), np.bool_)
         if self._settings.coins is not None:
             coins = self._rng.integers(2, size=len(owners)).astype(np.bool_)
@@ -92,6 +96,16 @@ class DrawnCanaries:
                     rows=[],
                 )
             )
+
+    def _controls(self, space: RandomSpace, number: int) -> LongArray:
+        rng = np.random.default_rng([CONTROLS, self._settings.seed, number])
+        return self._rows(space, self._settings.controls, rng)
+
+    def _rows(self, space: RandomSpace, count: int, rng: np.random.Generator) -> LongArray:
+        """So many texts of a space, none of which stands in the corpus or was drawn before."""
+        rows = draw_distinct(space, count, rng, self._corpus, self._taken)
+        self._taken.update(map(tuple, space.words(rows)))
+        return rows
 
     def texts(self) -> list[PlantedText]:
         """What is to be planted. A coin is tossed for a whole unit, so that a canary which is one

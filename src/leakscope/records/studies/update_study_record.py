@@ -35,6 +35,8 @@ class CanaryResult(UpdateCondition):
     """First words that the attacker knows; score and rank are of the others."""
     canary: int
     """Its number among those of this seed."""
+    planted: bool = True
+    """Whether the update has it; if not, it is a control."""
     frequency: str
     length: int
     """Words that are scored."""
@@ -94,6 +96,11 @@ class UpdateRow(UpdateCondition):
     """Canaries that no other sequence is before, but for other canaries of their update."""
     exact: bool
     """Whether all ranks are exact; if not, some are lower bounds."""
+    controls: int = 0
+    """Canaries of this class that the update does not have, and that have a score."""
+    control_score: float | None = None
+    control_high: float | None = None
+    """Their mean and greatest score: what chance gives."""
 
 
 class UpdateFoundRow(UpdateCondition):

@@ -64,9 +64,15 @@ def _of_scenario(rows: Sequence[UpdateRow]) -> list[str]:
     score = mean_score(mine)
     if score is None:
         return []
+    controls = [row.control_high for row in mine if row.control_high is not None]
+    chance = (
+        f" The greatest score of a canary that was never inserted is {max(controls):.2g}."
+        if controls
+        else ""
+    )
     return [
         f"{mine[0].scenario}: with {mine[0].insertions} insertions, {_rank_zero(mine)} canaries "
-        f"have rank 0, and the mean score is {score:.2f}."
+        f"have rank 0, and the mean score is {score:.2f}.{chance}"
     ]
 
 

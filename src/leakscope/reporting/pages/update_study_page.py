@@ -31,6 +31,7 @@ SHORT_COLUMNS = {
     "rank_apart": "without canaries",
     "rank_zero": "Rank 0",
     "canaries": "of",
+    "control_high": "Greatest control",
 }
 """For a terminal."""
 SHORT_FOUND_COLUMNS = {
@@ -59,6 +60,8 @@ DETAIL_COLUMNS = {
     **SHORT_COLUMNS,
     "low": "Least score",
     "high": "Greatest score",
+    "control_score": "Mean of controls",
+    "controls": "Controls",
     "measured": "Measured",
     "exact": "Ranks are exact",
 }
@@ -67,7 +70,8 @@ READING = (
     "canary's differential score is the sum of what each word's probability rises by, at most one "
     "for each word. Rank 0 means that no other sequence of its length has a greater score, but for "
     "other canaries of the same update: it is what the attacker finds first. Scores are means over "
-    "canaries and seeds, ranks medians."
+    "canaries and seeds, ranks medians. Controls are canaries that the update does not have: "
+    "what is not above their scores may be chance."
 )
 
 

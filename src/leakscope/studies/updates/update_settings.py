@@ -35,6 +35,8 @@ class UpdateStudySettings:
     """Also measure an attacker who sees only so many of the most probable words, such as 10."""
     per_class: int = 1
     """Canaries of each of the four classes of frequency."""
+    controls: int = 3
+    """Canaries more of each class that the update does not have: how far chance goes."""
     deleted_users: int = 1
     """For delete: users, drawn at random, whose text the newer model does not get."""
     public_model: Path | None = None
@@ -79,6 +81,8 @@ class UpdateStudySettings:
             raise LeakscopeError("--insertions and --top-k must be at least 1.")
         if self.per_class < 1 or self.deleted_users < 1:
             raise LeakscopeError("--per-class and --deleted-users must be at least 1.")
+        if self.controls < 0:
+            raise LeakscopeError("--controls must be at least 0.")
         if self.update_epochs is not None and self.update_epochs < 1:
             raise LeakscopeError("--update-epochs must be at least 1.")
         if min(self.known) < 0:

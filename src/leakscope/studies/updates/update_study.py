@@ -147,12 +147,14 @@ class UpdateStudy:
 
 
 def canary_results(path: Path, more: dict[str, Any]) -> list[CanaryResult]:
-    """The planted canaries of a diff, with further columns."""
-    rows = [row for row in read_parquet(path / SCORES).to_pylist() if row["state"] == "planted"]
+    """The canaries of a diff, planted or not, with further columns."""
+    rows = [row for row in read_parquet(path / SCORES).to_pylist() if row["canary"]]
+    planted = [row for row in rows if row["state"] == "planted"]
     return [
         CanaryResult(
             canary=row["number"],
-            rank_apart=_rank_apart(row, rows),
+            planted=row["state"] == "planted",
+            rank_apart=_rank_apart(row, planted),
             **{name: row[name] for name in _SCORED},
             **more,
         )

@@ -25,7 +25,14 @@ _MEANS = tuple(
 def canary_rows(results: Sequence[CanaryResult]) -> list[UpdateRow]:
     """One row for each condition and class of frequency."""
     groups = _grouped(results, (*_CONDITION, "known", "frequency"))
-    return [UpdateRow(**named, **_scores(group)) for named, group in groups]
+    return [
+        UpdateRow(
+            **named,
+            **_scores([each for each in group if each.planted]),
+            **_of_controls([each.score for each in group if not each.planted]),
+        )
+        for named, group in groups
+    ]
 
 
 def found_rows(results: Sequence[UpdateResult]) -> list[UpdateFoundRow]:
@@ -65,6 +72,15 @@ def _scores(group: Sequence[CanaryResult]) -> dict[str, Any]:
         "rank_apart": float(statistics.median(apart)) if apart else None,
         "rank_zero": sum(rank == 0 for rank in apart),
         "exact": all(each.rank_method == "exact" for each in group if each.rank is not None),
+    }
+
+
+def _of_controls(scores: Sequence[float | None]) -> dict[str, Any]:
+    known = [score for score in scores if score is not None]
+    return {
+        "controls": len(known),
+        "control_score": _mean(known),
+        "control_high": max(known, default=None),
     }
 
 
