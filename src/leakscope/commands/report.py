@@ -47,6 +47,8 @@ def report(
             asked = replace(asked, least_context=0)
         if not given.has("validation_words"):
             asked = replace(asked, validation_words=0)
+        if not given.has("decoy_words"):
+            asked = replace(asked, decoy_words=0)
         if running.snapshots:
             raise LeakscopeError("An endpoint has no snapshots; leave out --snapshots.")
     elif any(name in given.options for name in _ENDPOINTS_ONLY):

@@ -112,7 +112,8 @@ class Corpus:
     manifest: CorpusManifest
     training: str = TRAIN
     """Which documents are D, what the model in question was trained on: the training documents,
-    or all of them. Whoever reads documents without naming a split gets these."""
+    or all of them (or the held-out ones, to do with them what is done with D). Whoever reads
+    documents without naming a split gets these."""
 
     @staticmethod
     def open(path: str | Path) -> "Corpus":
@@ -159,14 +160,18 @@ class Corpus:
 
     def counts(self, split: str | None = None) -> SplitCounts:
         """How much a split (by default D) has, as the manifest says."""
-        said = self.manifest
-        if (split or self.training) != ALL:
-            return said.validation if split == VALIDATION else said.train
+        said, which = self.manifest, split or self.training
+        if which != ALL:
+            return said.validation if which == VALIDATION else said.train
         return SplitCounts(
             users=said.users,
             documents=said.train.documents + said.validation.documents,
             words=said.train.words + said.validation.words,
         )
+
+    def held_out_as_training(self) -> "Corpus":
+        """The same corpus with its held-out documents in the place of D."""
+        return replace(self, training=VALIDATION)
 
     @property
     def held_out(self) -> SplitCounts:

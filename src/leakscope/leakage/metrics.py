@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from leakscope.corpus.store import Corpus
+from leakscope.leakage.chance.chance_figures import BEYOND, NO_PUBLIC, ChanceFigures, chance_figures
 from leakscope.leakage.scrutiny.findings import UniqueFindings
 from leakscope.leakage.sequences.counted import CountedSequences
 from leakscope.leakage.sequences.distinct import Sequences
@@ -14,7 +15,6 @@ from leakscope.records.models.model_figures import ModelFigures
 from leakscope.records.runs.report_settings import ReportSettings
 from leakscope.records.runs.run_metrics import Metrics
 
-NO_PUBLIC = "no public model was given"
 NO_UNIQUE = "there are no unique sequences"
 NOT_ASKED = "it was not asked for"
 UNMEASURED = "not measured"
@@ -33,6 +33,7 @@ class UniqueFigures:
     elsewhere: Measured[dict[str, dict[str, int]]]
     unique_pii: Measured[dict[str, int]]
     unique_with_pii: Measured[int]
+    unique_public_predicts: Measured[int]
 
 
 def metrics_of(
@@ -51,6 +52,8 @@ def metrics_of(
     measured = _measured(_public_figures(findings).updated(figures)) | _measured(
         _unique_figures(sequences, settings, findings)
     )
+    ratios = None if findings.ratios is None else findings.ratios.of_sequence
+    measured |= _measured(chance_figures(findings.chance, counted, ratios))
     values: dict[str, Any] = {name: each.value for name, each in measured.items()}
     return Metrics(
         top_k=settings.top_k,
@@ -76,7 +79,7 @@ def metrics_of(
     )
 
 
-def _measured(record: ModelFigures | UniqueFigures) -> dict[str, Measured[Any]]:
+def _measured(record: ModelFigures | UniqueFigures | ChanceFigures) -> dict[str, Measured[Any]]:
     """The fields of a record by name, as `metrics.json` has them."""
     return {field.name: getattr(record, field.name) for field in fields(record)}
 
@@ -96,12 +99,13 @@ def _unique_figures(
     some = bool(sequences.unique.any())
     unasked = NOT_ASKED if some else NO_UNIQUE
     least, elsewhere, tags = findings.least, findings.elsewhere, findings.tags
+    predicted = findings.public_predicts
     ratio = _ratios_of_unique(sequences, findings)
     unjudged = NO_PUBLIC if ratio is None else NO_UNIQUE
     worst = None if ratio is None or not some else int(np.argmax(ratio))
     epsilon = None if ratio is None or worst is None else float(ratio[worst])
     if epsilon is not None and not np.isfinite(epsilon):
-        epsilon, unjudged = None, "the ratio is beyond any number"
+        epsilon, unjudged = None, BEYOND
     return UniqueFigures(
         longest_unique=Measured.of(
             int(sequences.lengths[sequences.unique].max()) if some else None, NO_UNIQUE
@@ -116,6 +120,9 @@ def _unique_figures(
         elsewhere=Measured.of(None if elsewhere is None else elsewhere.by_kind, NOT_ASKED),
         unique_pii=Measured.of(None if tags is None else _by_kind(tags), UNMEASURED),
         unique_with_pii=Measured.of(None if tags is None else len(tags), UNMEASURED),
+        unique_public_predicts=Measured.of(
+            None if predicted is None else int(predicted.sum()), unjudged
+        ),
     )
 
 

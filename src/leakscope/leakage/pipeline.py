@@ -4,21 +4,15 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
-from leakscope.engine.shard_map import map_shards
-from leakscope.leakage.correct_runs.score_stage import (
-    PIECE_WORDS,
-    SLOW_PIECE_WORDS,
-    ScoreStage,
-    pieces_of,
-    totals_in,
-)
+from leakscope.leakage.chance.held_out_runs import held_out_decoys
+from leakscope.leakage.correct_runs.corpus_scoring import CorpusScoring
+from leakscope.leakage.correct_runs.score_stage import PIECE_WORDS, SLOW_PIECE_WORDS, totals_in
 from leakscope.leakage.counts.user_sizes import UserSizes
 from leakscope.leakage.metrics import metrics_of
 from leakscope.leakage.run_directory import (
@@ -43,13 +37,7 @@ from leakscope.leakage.subject import Subject
 from leakscope.models.evaluation import perplexity_of
 from leakscope.models.interface import LanguageModel
 from leakscope.models.wrappers.hardened import HardenedModel
-from leakscope.records.artifacts import (
-    digest_of,
-    is_intact,
-    seal_files,
-    write_json,
-    write_sealed,
-)
+from leakscope.records.artifacts import digest_of, seal_files, write_json, write_sealed
 from leakscope.records.measured import Measured
 from leakscope.records.models.model_config import ModelConfig
 from leakscope.records.models.model_figures import ModelFigures
@@ -106,7 +94,7 @@ def audit_into(
     """`audit` in a directory that the caller has claimed."""
     resources, out = resources or Resources(), run.path
     corpus = corpus.trained_on(settings.trained_on)
-    scoring = _Scoring(corpus, run.work, resources.workers, progress)
+    scoring = CorpusScoring(corpus, run.work, resources.workers, progress)
     load = partial(_interface, subject.load, settings.confidence)
     words = PIECE_WORDS if isinstance(subject.config, ModelConfig) else SLOW_PIECE_WORDS
     parts = scoring.score(subject.digest, load, settings, words)
@@ -114,9 +102,18 @@ def audit_into(
     streams = [sizes.watch(shard) for shard in corpus.shards]
     counted = count_sequences(parts, streams, corpus.manifest.lexicon, resources.threads, progress)
     corpus.require_counts(None, int(sizes.documents.sum()), int(sizes.words.sum()))
+    threads = resources.threads
+    decoys = held_out_decoys(scoring, subject.digest, load, settings, counted, words, threads)
     judge = None if public is None else public(counted.owners())
     look = look_closer(
-        load, judge, corpus, settings, counted, progress, measure=not subject.measured
+        load,
+        judge,
+        corpus,
+        settings,
+        counted,
+        progress,
+        decoys=decoys,
+        measure=not subject.measured,
     )
     figures = subject.figures.updated(look.figures)
     figures = figures.updated(_on_every_word(parts, corpus, settings))
@@ -164,50 +161,6 @@ def _questioned(
     return metrics.model_copy(update={"warnings": told, "notices": notices})
 
 
-@dataclass(frozen=True)
-class _Scoring:
-    """Scores D by any model, and keeps what is done in `work`."""
-
-    corpus: Corpus
-    work: Path
-    workers: int
-    progress: Progress
-
-    def score(
-        self, digest: str, load: Callable[[], LanguageModel], settings: ReportSettings, words: int
-    ) -> list[Path]:
-        """The scored pieces of about `words` words, each kept under everything that decides it."""
-        identity = {
-            "model": digest,
-            "lexicon": self.corpus.manifest.lexicon_digest,
-            "top_k": settings.top_k,
-            "full": settings.full_perplexity,
-            "confidence": settings.confidence,
-            "block_list": settings.block_list,
-            "leakscope": version("leakscope"),
-            "trained_on": self.corpus.training,
-        }
-        shards = [shard.digest for shard in self.corpus.shards]
-        pieces = pieces_of(self.corpus, words)
-        return map_shards(
-            ScoreStage(
-                self.corpus.path,
-                self.corpus.training,
-                tuple(pieces),
-                load,
-                settings.top_k,
-                settings.full_perplexity,
-            ),
-            [digest_of({**identity, "shard": shards[at.shard], "piece": at[1:]}) for at in pieces],
-            self.work,
-            sizes=[piece.words for piece in pieces],
-            unit="words",
-            workers=self.workers,
-            keep=is_intact,
-            progress=self.progress,
-        )
-
-
 def _on_every_word(parts: list[Path], corpus: Corpus, settings: ReportSettings) -> ModelFigures:
     """The training perplexity, if every word was asked for."""
     if not settings.full_perplexity:
@@ -220,7 +173,7 @@ def _on_every_word(parts: list[Path], corpus: Corpus, settings: ReportSettings) 
 
 
 def _benchmark(
-    judge: PublicModel | None, scoring: _Scoring, settings: ReportSettings, threads: int
+    judge: PublicModel | None, scoring: CorpusScoring, settings: ReportSettings, threads: int
 ) -> ModelFigures:
     """What the public model itself gives away, by metric 1, if that was asked for."""
     if not settings.benchmark or judge is None:

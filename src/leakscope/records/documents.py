@@ -105,3 +105,9 @@ class Scores:
     """[w] the same for the model's top entry; NaN where it was not computed."""
     near_tie: BoolArray
     """[w] the decision rank < k was within float noise before it was settled in float64."""
+
+    @staticmethod
+    def none() -> "Scores":
+        """Of no words."""
+        numbers = np.zeros(0, np.float32)
+        return Scores(np.zeros(0, np.int32), numbers, numbers, np.zeros(0, np.bool_))

@@ -78,7 +78,7 @@ class Asked:
 def test_killed_within_a_shard_only_what_is_missing_is_asked_for(corpus, tmp_path, monkeypatch):
     monkeypatch.setattr(pipeline, "SLOW_PIECE_WORDS", 40)
     model = sharp_model("gru", WORDS, 3).reading(corpus.lexicon)
-    settings, told = ReportSettings(top_k=2, reveal=True, least_context=0), []
+    settings, told = ReportSettings(top_k=2, reveal=True, least_context=0, decoy_words=0), []
 
     def progress(stage, done, total=None, note=""):
         if stage == "score":

@@ -55,9 +55,7 @@ class Occurrences:
     @staticmethod
     def none() -> "Occurrences":
         """No occurrences."""
-        number, yes = np.zeros(0, np.float32), np.zeros(0, np.bool_)
-        nothing = Scores(np.zeros(0, np.int32), number, number, yes)
-        return collect(Documents.of([]), nothing, 1)
+        return collect(Documents.of([]), Scores.none(), 1)
 
 
 def collect(documents: Documents, scores: Scores, top_k: int) -> Occurrences:

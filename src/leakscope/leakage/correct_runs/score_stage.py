@@ -13,8 +13,9 @@ from leakscope.engine.shard_map import Work
 from leakscope.leakage.correct_runs.occurrences import Occurrences, collect
 from leakscope.models.interface import LanguageModel
 from leakscope.records.artifacts import damaged, open_parquet, parquet_sink
-from leakscope.records.documents import Documents
+from leakscope.records.documents import Documents, Scores
 from leakscope.records.ragged import offsets_of
+from leakscope.records.splitmix import scrambled
 
 PIECE_WORDS = 400_000
 """Words of a piece: enough documents to batch by length. A killed report loses at most one piece
@@ -77,6 +78,8 @@ class ScoreStage:
     top_k: int
     full: bool = False
     """Ask for every word's probability, which costs the full softmax."""
+    share: float = 1.0
+    """Of the documents that are scored; which, their numbers decide."""
     name: str = "score"
 
     def start(self) -> Work:
@@ -85,7 +88,11 @@ class ScoreStage:
         shards = Corpus.open(self.corpus).trained_on(self.training).shards
         reader = _PieceReader(shards, texts=model.needs_text)
         return lambda index, target: score_piece(
-            model, reader.read(self.pieces[index]), self.top_k, target, full=self.full
+            model,
+            drawn_by_number(reader.read(self.pieces[index]), self.share),
+            self.top_k,
+            target,
+            full=self.full,
         )
 
 
@@ -108,16 +115,27 @@ class _PieceReader:
         return found
 
 
+def drawn_by_number(documents: Documents, share: float) -> Documents:
+    """About this share of the documents, each as probable as the others."""
+    if share >= 1:
+        return documents
+    draws = scrambled(documents.numbers.astype(np.uint64)) >> np.uint64(11)
+    return documents.take(np.flatnonzero(draws < share * 2.0**53))
+
+
 def score_piece(
     model: LanguageModel, piece: Documents, top_k: int, target: Path, *, full: bool = False
 ) -> None:
     """Write the occurrences of one piece; the file's metadata has its `PieceTotals`."""
-    scores = model.score(piece, top_k=top_k, every_probability=full)
+    scores = (
+        model.score(piece, top_k=top_k, every_probability=full) if len(piece) else Scores.none()
+    )
     near_ties = int(scores.near_tie.sum())
     log_prob = float(scores.log_prob.sum(dtype=np.float64))
     with parquet_sink(target, _SCHEMA, sealed=True) as writer:
         writer.write_batch(_to_arrow(collect(piece, scores, top_k)))
-        writer.add_key_value_metadata({"near_ties": str(near_ties), "log_prob": repr(log_prob)})
+        totals = {"near_ties": near_ties, "log_prob": log_prob, "words": len(piece.ids)}
+        writer.add_key_value_metadata({name: repr(value) for name, value in totals.items()})
 
 
 class PieceTotals(NamedTuple):
@@ -132,6 +150,11 @@ def totals_in(path: Path) -> PieceTotals:
     """The totals of a scored piece."""
     known = open_parquet(path).metadata.metadata
     return PieceTotals(int(known[b"near_ties"]), float(known[b"log_prob"]))
+
+
+def words_in(path: Path) -> int:
+    """How many words of a piece were scored."""
+    return int(open_parquet(path).metadata.metadata[b"words"])
 
 
 def read_occurrences(path: Path) -> Iterator[Occurrences]:

@@ -93,8 +93,16 @@ class SequenceSource:
         ratio = pa.nulls(len(rows), pa.float32())
         if findings.ratios is not None:
             ratio = pa.array(findings.ratios.of_sequence[rows], mask=hidden)
+        q_value = pa.nulls(len(rows), pa.float64())
+        if findings.chance.value is not None:
+            q_value = pa.array(findings.chance.value.q_values[rows], mask=hidden)
+        public = pa.nulls(len(rows), pa.bool_())
+        if findings.public_predicts is not None:
+            public = pa.array(findings.public_predicts[rows], mask=hidden)
         return {
             "ratio": ratio,
+            "q_value": q_value,
+            "public_predicts": public,
             "least_context": pa.array(least, mask=least < 0),
             "least_context_exact": pa.array(exact, mask=least < 0),
             "elsewhere_tried": pa.array(tried, mask=tried < 0),

@@ -60,6 +60,7 @@ def write_users(
         "words": pa.array(sizes.words[present]),
         "occurrences": pa.array(np.bincount(counted.members.users, minlength=users)[present]),
         "unique_sequences": pa.array(numbers[present]),
+        "confirmed_sequences": _confirmed(users, owned, findings, present, none),
         "longest_unique": pa.array(longest[present], mask=none),
         "shortest_context": pa.array(_shortest_context(users, counted)[present], mask=none),
         "largest_ratio": pa.array(ratio[present], mask=ratio[present] == -np.inf),
@@ -68,6 +69,16 @@ def write_users(
     }
     schema = users_schema()
     write_parquet(path, pa.table([columns[name] for name in schema.names], schema=schema))
+
+
+def _confirmed(
+    users: int, owned: Owned, findings: UniqueFindings, present: LongArray, none: BoolArray
+) -> pa.Array:
+    line = findings.chance.value
+    if line is None:
+        return pa.nulls(len(present), pa.int64())
+    found = np.bincount(owned.owners[line.confirmed[owned.rows]], minlength=users)
+    return pa.array(found[present], mask=none)
 
 
 def _shortest_context(users: int, counted: CountedSequences) -> IntArray:

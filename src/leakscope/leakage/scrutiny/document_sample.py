@@ -53,8 +53,7 @@ def scored(model: LanguageModel, documents: Documents, top_k: int) -> ScoredSamp
 
 def joined(parts: list[Scores]) -> Scores:
     """Scores of documents that follow each other."""
-    none = np.zeros(0, np.float32)
-    empty = Scores(np.zeros(0, np.int32), none, none, np.zeros(0, np.bool_))
+    empty = Scores.none()
     return Scores(
         np.concatenate([part.rank for part in (empty, *parts)]),
         np.concatenate([part.log_prob for part in (empty, *parts)]),

@@ -4,10 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from leakscope.leakage.chance.chance_line import ChanceLine
 from leakscope.leakage.scrutiny.least_context import LeastContexts
 from leakscope.leakage.scrutiny.other_contexts import OtherContexts
 from leakscope.leakage.scrutiny.public_surprise import PublicAnswers, Ratios
 from leakscope.records.documents import BoolArray, IntArray, LongArray
+from leakscope.records.measured import UNSAID, Measured
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,11 @@ class UniqueFindings:
     elsewhere: OtherContexts | None = None
     tags: dict[int, tuple[str, ...]] | None = None
     """Kinds of personal data by row, for the unique sequences that have any."""
+    public_predicts: BoolArray | None = None
+    """[s] whether the public model predicts it in a place where this one does; False of sequences
+    that are not unique."""
+    chance: Measured[ChanceLine] = UNSAID
+    """What held-out documents say of the unique sequences."""
 
     def least_of(self, size: int) -> tuple[IntArray, BoolArray]:
         """[s] the least context, -1 where it is not known; [s] whether it is exact."""

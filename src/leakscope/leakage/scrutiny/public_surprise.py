@@ -8,9 +8,9 @@ import numpy as np
 from leakscope.leakage.sequences.distinct import Members, Sequences, run_perplexities
 from leakscope.leakage.sequences.documents_by_number import documents_holding
 from leakscope.models.interface import LanguageModel
-from leakscope.records.documents import Documents, FloatArray, IntArray, LongArray
+from leakscope.records.documents import BoolArray, Documents, FloatArray, IntArray, LongArray
 from leakscope.records.models.public_model import PublicModelRecord
-from leakscope.records.ragged import offsets_of, places_of
+from leakscope.records.ragged import offsets_of, places_of, row_sums
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,22 @@ def public_answers(
         answers[wanted] = model.log_probs(part, wanted)
         found[places_of(offsets[rows], lengths[rows])] = answers[places]
     return PublicAnswers(chosen, offsets, found)
+
+
+def public_predictions(
+    model: LanguageModel, corpus: Iterable[Documents], members: Members, chosen: LongArray, k: int
+) -> BoolArray:
+    """[u] whether the model predicts all words of the occurrences `chosen` (rising), within its top
+    k and in their own contexts.
+    """
+    found = np.zeros(len(chosen), np.bool_)
+    lengths = members.lengths[chosen].astype(np.int64)
+    for documents, rows in documents_holding(corpus, members.documents[chosen]):
+        at = np.searchsorted(documents.numbers, members.documents[chosen[rows]])
+        hits = model.score(documents, top_k=k).rank < k
+        places = places_of(documents.offsets[at] + members.starts[chosen[rows]], lengths[rows])
+        found[rows] = row_sums(hits[places], offsets_of(lengths[rows])) == lengths[rows]
+    return found
 
 
 @dataclass(frozen=True)

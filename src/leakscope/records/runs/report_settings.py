@@ -46,6 +46,12 @@ class ReportSettings:
     """Report on an interface that stays silent where 1/p of its best suggestion exceeds this."""
     block_list: str | None = field(default=None, metadata={"option": None})
     """Digest of the block list that stands before the model, if one does."""
+    false_discovery_rate: float = 0.05
+    """Confirm unique sequences of which at most this share is expected to be chance, judged by what
+    the model predicts in held-out documents."""
+    decoy_words: int | None = None
+    """Held-out words to measure chance on, by default all of them: the fewer, the wider the
+    interval. None at an endpoint unless given."""
     validation_words: int = 50_000
     """Validation words to measure perplexity and accuracy on. None at an endpoint unless given."""
     phone_region: str | None = None
@@ -62,7 +68,10 @@ class ReportSettings:
             raise LeakscopeError("Each sequence needs room for at least one context.")
         if any(not 0 < t < float("inf") for t in self.thresholds):
             raise LeakscopeError("Thresholds on the ratio must be positive and finite.")
-        if min(self.least_context, self.elsewhere, self.validation_words) < 0:
+        if not 0 < self.false_discovery_rate < 1:
+            raise LeakscopeError("--false-discovery-rate must lie between 0 and 1.")
+        budgets = (self.least_context, self.elsewhere, self.validation_words, self.decoy_words or 0)
+        if min(budgets) < 0:
             raise LeakscopeError("Budgets must not be negative.")
         if self.confidence is not None and not 1 <= self.confidence < float("inf"):
             raise LeakscopeError("The confidence threshold on 1 / p must be at least 1.")

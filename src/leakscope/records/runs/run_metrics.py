@@ -53,6 +53,32 @@ class Metrics(BaseModel):
     """Unique sequences that look like personal data, by kind; one may be of several."""
     unique_with_pii: int | None = None
     """Unique sequences that look like personal data of any kind."""
+    unique_public_predicts: int | None = None
+    """Unique sequences that the public model predicts in a place where this one does."""
+    chance_unique: float | None = None
+    chance_unique_low: float | None = None
+    chance_unique_high: float | None = None
+    """Unique sequences that a model without memory of these documents would show, from what this
+    one predicts in held-out documents; with a 95 % interval over documents."""
+    chance_by_length: dict[int, float] | None = None
+    excess_unique: float | None = None
+    excess_unique_low: float | None = None
+    excess_unique_high: float | None = None
+    """Unique sequences that are more than that."""
+    confirmed_unique: int | None = None
+    """Unique sequences on the longest list of which at most the set share is expected to be
+    chance."""
+    least_confirmable: int | None = None
+    """A shorter list cannot be confirmed: there is too little held-out text."""
+    users_with_confirmed: int | None = None
+    confirmed_epsilon: float | None = None
+    """The largest ratio over the confirmed sequences."""
+    confirmed_epsilon_sequence: int | None = None
+    """The `id` of the sequence that sets it."""
+    decoys: int | None = None
+    """Runs that the model predicts in held-out documents and that nobody else has in D."""
+    decoy_words: int | None = None
+    """Held-out words that they come from."""
     answered: float | None = None
     """Share of validation words at which a hardened interface suggests something."""
     train_perplexity: float | None

@@ -89,6 +89,27 @@ COLUMNS: tuple[Column, ...] = (
         ),
     ),
     Column(
+        "q_value",
+        pa.float64(),
+        "the least false discovery rate at which it belongs to the list",
+        unique_only=True,
+        display=Display(
+            "q",
+            "number",
+            EVERYWHERE,
+            hint="the share of chance in the shortest list that has it",
+            rising=True,
+            optional=True,
+        ),
+    ),
+    Column(
+        "public_predicts",
+        pa.bool_(),
+        "whether the public model predicts it in a place where this one does",
+        unique_only=True,
+        display=Display("public too", "mark"),
+    ),
+    Column(
         "copied_from_context",
         pa.bool_(),
         "whether it stood in every one of its contexts already",

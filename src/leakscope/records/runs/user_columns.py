@@ -24,6 +24,13 @@ COLUMNS: tuple[Column, ...] = (
         display=Display("Unique sequences", "count", PAGE),
     ),
     Column(
+        "confirmed_sequences",
+        pa.int64(),
+        "of these, those that are confirmed as more than chance",
+        unique_only=True,
+        display=Display("Confirmed", "count", PAGE, optional=True),
+    ),
+    Column(
         "longest_unique",
         pa.int32(),
         "words of the longest of them",

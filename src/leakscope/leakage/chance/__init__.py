@@ -1,0 +1,1 @@
+"""What comes out of a model without memory, and which sequences are more than that."""

@@ -1,0 +1,65 @@
+"""Score a corpus by a model, on one or several processes, and keep every piece that is done."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from leakscope.corpus.store import Corpus
+from leakscope.engine.progress import Progress
+from leakscope.engine.shard_map import map_shards
+from leakscope.leakage.correct_runs.score_stage import ScoreStage, pieces_of
+from leakscope.models.interface import LanguageModel
+from leakscope.records.artifacts import digest_of, is_intact
+from leakscope.records.runs.report_settings import ReportSettings
+
+
+@dataclass(frozen=True)
+class CorpusScoring:
+    """Scores D by any model, and keeps what is done in `work`."""
+
+    corpus: Corpus
+    work: Path
+    workers: int
+    progress: Progress
+    share: float = 1.0
+    """Of the documents that are scored."""
+    stage: str = "score"
+    """What the stage is called."""
+
+    def score(
+        self, digest: str, load: Callable[[], LanguageModel], settings: ReportSettings, words: int
+    ) -> list[Path]:
+        """The scored pieces of about `words` words, each kept under everything that decides it."""
+        identity = {
+            "model": digest,
+            "lexicon": self.corpus.manifest.lexicon_digest,
+            "top_k": settings.top_k,
+            "full": settings.full_perplexity,
+            "confidence": settings.confidence,
+            "block_list": settings.block_list,
+            "leakscope": version("leakscope"),
+            "trained_on": self.corpus.training,
+            **({} if self.share >= 1 else {"share": self.share}),
+        }
+        shards = [shard.digest for shard in self.corpus.shards]
+        pieces = pieces_of(self.corpus, words)
+        return map_shards(
+            ScoreStage(
+                self.corpus.path,
+                self.corpus.training,
+                tuple(pieces),
+                load,
+                settings.top_k,
+                settings.full_perplexity,
+                self.share,
+                self.stage,
+            ),
+            [digest_of({**identity, "shard": shards[at.shard], "piece": at[1:]}) for at in pieces],
+            self.work,
+            sizes=[piece.words for piece in pieces],
+            unit="words",
+            workers=self.workers,
+            keep=is_intact,
+            progress=self.progress,
+        )

@@ -1,0 +1,243 @@
+"""Decoys against the definition, by brute force; and the whole chance line of small reports."""
+
+import math
+import tempfile
+from collections import Counter
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from leakscope.corpus.build_settings import BuildSettings
+from leakscope.corpus.builder import build_rows
+from leakscope.corpus.readers.rows import Row
+from leakscope.corpus.split import TRAIN, VALIDATION
+from leakscope.leakage.chance.held_out_runs import NO_HELD_OUT, NOT_ASKED, held_out_decoys
+from leakscope.leakage.correct_runs.corpus_scoring import CorpusScoring
+from leakscope.leakage.pipeline import audit
+from leakscope.leakage.sequences.counted import count_sequences
+from leakscope.records.runs.report_settings import ReportSettings
+from small_models import repeated_by, sharp_model
+from subjects import subject_of
+
+WORDS = [first + second for first in "bdgkmnrt" for second in "aeiou"]
+
+
+def corpus_of(rows, out):
+    """`rows` are (user, words, split)."""
+    made = [Row(user, " ".join(words), split=split) for user, words, split in rows]
+    return build_rows(made, out, settings=BuildSettings(), split_given=True)
+
+
+def runs_of(model, words, k):
+    """(start, run) of each maximal run of correct words."""
+    found, run = [], []
+    for place, word in enumerate([*words, None]):
+        after = model.next(words[:place])
+        top = [after.entries[i] for i in after.order(k) if i < after.words]
+        if word is not None and word in top:
+            run.append(word)
+        elif run:
+            found.append((place - len(run), tuple(run)))
+            run = []
+    return found
+
+
+def times(words, run):
+    return sum(tuple(words[i : i + len(run)]) == run for i in range(len(words)))
+
+
+def plain_decoys(model, rows, k):
+    """(user, run, whether it is repeated) with how many of each there are, and their weights."""
+    trained = [(user, words) for user, words, split in rows if split == TRAIN]
+    held = [(user, words) for user, words, split in rows if split == VALIDATION]
+    of_d, of_v = (sum(len(words) for _, words in part) for part in (trained, held))
+    came_out = Counter(run for _, words in (*trained, *held) for _, run in runs_of(model, words, k))
+    found, weights = Counter(), {}
+    for user, words in held:
+        for _, run in runs_of(model, words, k):
+            holders = {owner for owner, text in trained if times(text, run)}
+            if holders - {user}:
+                continue
+            twice = any(times(text, run) > 1 for _, text in held)
+            key = (user, run, bool(holders) or twice)
+            found[key] += 1
+            rare = 1 - of_v / (of_d + of_v)
+            weights[key] = 1 / (1 - rare ** came_out[run]) if key[2] else of_d / of_v
+    return found, weights
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 3))
+def test_equal_the_definition(seed, k):
+    model = sharp_model("gru", WORDS[:12], seed)
+    rng = np.random.default_rng(seed)
+    rows = [
+        (user, text.split(), VALIDATION if rng.random() < 0.4 else TRAIN)
+        for user, text in repeated_by(model, users=3, documents=14, length=7, seed=seed)
+    ]
+    if {split for *_, split in rows} != {TRAIN, VALIDATION}:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        corpus = corpus_of(rows, Path(folder) / "corpus")
+        scoring = CorpusScoring(corpus, Path(folder), 1, lambda *_: None)
+        asked = ReportSettings(top_k=k)
+        parts = scoring.score("m", lambda: model.reading(corpus.lexicon), asked, 1000)
+        streams = [shard.documents() for shard in corpus.shards]
+        counted = count_sequences(parts, streams, corpus.manifest.lexicon, 1)
+        found = held_out_decoys(
+            scoring, "m", lambda: model.reading(corpus.lexicon), asked, counted, 1000, 1
+        ).value
+        documents = {
+            int(number): (int(user), corpus.lexicon.spell(chunk.words_of(index)))
+            for chunk in corpus.documents(VALIDATION)
+            for index, (number, user) in enumerate(zip(chunk.numbers, chunk.users, strict=True))
+        }
+        keys = {user: key for shard in corpus.shards for user, key in shard.user_keys().items()}
+    told, weights = Counter(), {}
+    for place, member in enumerate(found.chosen.tolist()):
+        owner, words = documents[int(found.members.documents[member])]
+        start, length = found.members.starts[member], found.members.lengths[member]
+        key = (keys[owner], tuple(words[start : start + length]), bool(found.repeated[place]))
+        told[key] += 1
+        weights[key] = found.weights[place]
+    plain, weighed = plain_decoys(model, rows, k)
+    several = {  # somebody else's in D, but several have it in held-out documents: one too many
+        key for key in told if key not in plain
+    }
+    for _, run, again in several:
+        assert (
+            again and len({u for u, words, s in rows if s == VALIDATION and times(words, run)}) > 1
+        )
+    assert {key: told[key] for key in told if key not in several} == dict(plain)
+    for key in plain:
+        assert weights[key] == pytest.approx(weighed[key])
+
+
+@pytest.fixture
+def report(tmp_path):
+    made = count(1)
+
+    def make(rows, model, **options):
+        folder = tmp_path / f"{next(made)}"
+        corpus = corpus_of(rows, folder / "corpus")
+        subject = subject_of(lambda: model.reading(corpus.lexicon))
+        return audit(subject, corpus, folder / "run", ReportSettings(**options))
+
+    return make
+
+
+def rows_of(model, share, documents=120, seed=3):
+    rng = np.random.default_rng(seed)
+    return [
+        (user, text.split(), VALIDATION if rng.random() < share else TRAIN)
+        for user, text in repeated_by(model, users=12, documents=documents, length=20, seed=seed)
+    ]
+
+
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_model_that_never_saw_the_text_has_no_excess(report, k, seed):
+    model = sharp_model("gru", WORDS, seed)
+    metrics = report(rows_of(model, 0.3, documents=400, seed=seed), model, top_k=k)
+    assert min(metrics.unique_sequences, metrics.chance_unique) > 8
+    assert metrics.excess_unique_low <= 0 <= metrics.excess_unique_high
+    assert metrics.confirmed_unique == 0 and metrics.users_with_confirmed == 0
+    assert metrics.excess_unique == pytest.approx(metrics.unique_sequences - metrics.chance_unique)
+    assert sum(metrics.chance_by_length.values()) == pytest.approx(metrics.chance_unique)
+
+
+class Remembering:
+    """A model that also knows some documents by heart."""
+
+    needs_text = False
+
+    def __init__(self, model, documents):
+        self._model, self._known = model, {tuple(words) for words in documents}
+
+    def reading(self, lexicon):
+        found = Remembering(self._model.reading(lexicon), ())
+        found._known, found._lexicon = self._known, lexicon
+        return found
+
+    def __getattr__(self, name):
+        return getattr(self._model, name)
+
+    def score(self, documents, *, top_k, every_probability=False):
+        scores = self._model.score(documents, top_k=top_k, every_probability=every_probability)
+        rank, log_prob = scores.rank.copy(), scores.log_prob.copy()
+        for index in range(len(documents)):
+            if tuple(self._lexicon.spell(documents.words_of(index))) in self._known:
+                low, high = documents.offsets[index : index + 2]
+                rank[low:high], log_prob[low:high] = 0, math.log(0.9)
+        return type(scores)(rank, log_prob, log_prob, scores.near_tie)
+
+
+def test_what_is_known_by_heart_is_confirmed(report, tmp_path):
+    plain = sharp_model("gru", WORDS, 5)
+    rows = rows_of(plain, 0.5, documents=400, seed=5)
+    secret = [words for _, words, split in rows if split == TRAIN][:60]
+    metrics = report(rows, Remembering(plain, secret), reveal=True)
+    table = pq.read_table(tmp_path / "1" / "run" / "sequences.parquet").to_pylist()
+    unique = [row for row in table if row["users_in_d"] == 1]
+    confirmed = [row for row in unique if row["q_value"] <= 0.05]
+    assert {tuple(words) for words in secret} <= {tuple(row["sequence"]) for row in confirmed}
+    assert len(confirmed) == metrics.confirmed_unique <= 1.1 * len(secret)
+    assert all(row["q_value"] is None for row in table if row["users_in_d"] > 1)
+    users = pq.read_table(tmp_path / "1" / "run" / "users.parquet").to_pylist()
+    assert sum(row["confirmed_sequences"] or 0 for row in users) == metrics.confirmed_unique
+    assert sum(bool(row["confirmed_sequences"]) for row in users) == metrics.users_with_confirmed
+    assert metrics.excess_unique_low > 0
+
+
+def test_twice_the_held_out_text_changes_nothing_in_expectation(report):
+    half, whole = [], []
+    for seed in range(6):
+        model = sharp_model("gru", WORDS, seed)
+        rows = rows_of(model, 0.5, documents=500, seed=seed)
+        fewer = [row for place, row in enumerate(rows) if row[2] == TRAIN or place % 2]
+        whole.append(report(rows, model).chance_unique)
+        half.append(report(fewer, model).chance_unique)
+    assert np.mean(half) == pytest.approx(np.mean(whole), rel=0.2)
+
+
+def test_a_sample_of_the_held_out_text_has_a_wider_interval(report):
+    model = sharp_model("gru", WORDS, 1)
+    rows = rows_of(model, 0.4, documents=600, seed=1)
+    whole, some = report(rows, model), report(rows, model, decoy_words=800)
+    assert whole.decoy_words == sum(len(words) for _, words, split in rows if split == VALIDATION)
+    assert 500 < some.decoy_words < 1200
+    width = lambda found: found.chance_unique_high - found.chance_unique_low  # noqa: E731
+    assert width(some) > 1.3 * width(whole)
+    assert some.least_confirmable > whole.least_confirmable
+
+
+def test_without_held_out_documents_it_is_null_and_says_so(report):
+    model = sharp_model("gru", WORDS, 1)
+    rows = rows_of(model, 0.0)
+    metrics = report(rows, model)
+    for name in ("chance_unique", "excess_unique", "confirmed_unique", "confirmed_epsilon"):
+        assert getattr(metrics, name) is None and metrics.reasons[name] == NO_HELD_OUT
+    metrics = report(rows_of(model, 0.3), model, decoy_words=0)
+    assert metrics.reasons["confirmed_unique"] == NOT_ASKED
+
+
+def test_too_little_held_out_text_is_told(report):
+    model = sharp_model("gru", WORDS, 1)
+    metrics = report(rows_of(model, 0.05), model)
+    assert metrics.confirmed_unique == 0 and metrics.unique_sequences < metrics.least_confirmable
+    assert any("Hold out more" in notice for notice in metrics.notices)
+
+
+def test_held_out_users_of_their_own_are_told(report):
+    model = sharp_model("gru", WORDS, 1)
+    rows = [
+        (user, words, VALIDATION if int(user[1:]) < 3 else TRAIN)
+        for user, words, _ in rows_of(model, 0.0)
+    ]
+    metrics = report(rows, model)
+    assert any("without training documents" in notice for notice in metrics.notices)
