@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from leakscope.corpus.personal_data.kinds import KINDS, Finding, apart, find_pii, scrub
 from leakscope.corpus.personal_data.placeholders import placeholder, put
+from leakscope.corpus.personal_data.street_addresses import joined
 from leakscope.corpus.synthetic.generate import documents, truth
 from leakscope.corpus.synthetic.grammar import sentences
 from leakscope.corpus.synthetic.synth_settings import SynthSettings
@@ -26,6 +27,9 @@ FOUND = {
         "(555) 123-4567",
         "555-123-4567",
         "555.123.4567",
+        "555/123-4567",
+        "44.20.7946.0958",
+        "65-6-123-4567",
         "1-555-123-4567",
         "555-1234",
         "020 7946 0958",
@@ -61,6 +65,23 @@ FOUND = {
         "Kerkstraat 5",
         "12 birch lane, oakham 34 56",
         "P.O. Box 1234",
+        "P.O. Box 1234\nOakham, TX 75001-1234",
+        "12 Birch Lane, Oakham, TX",
+        "12 Birch Lane\nOakham, Texas 75001",
+        "12 Birch Lane\n\nOakham, TX   75001-1234",
+        "12 Birch Lane NW\nOakham DC 20001",
+        "12 Birch Lane, N.W.",
+        "12 Birch Avenue North, Suite 16,\n\nOakham, MN 55001",
+        "12 Birch Street, Suite 12A\nNew Oakham, New York 10001",
+        "12 Birch Street\n8th Floor\nOakham, NY  10001",
+        "12 Birch Street, AC 1234\nOakham, TX 75001",
+        "12 Birch Street, AC123D, Oakham, Texas, 75001",
+        "12 Birch Ave, # 55\nOakham, VT 05001",
+        "12 Upper Birch Street\nOAKHAM  AB1C 2DE",
+        "77 Birch, Suite 29\nOakham, TX 75001",
+        "77 West Birch, Ste. 29",
+        "77 Birch\nOakham, TX  75001",
+        "New Oakham, South Dakota 57001",
     ],
     "url": ["https://example.org/a?b=c@d.ef", "www.example.org", "ftp://x.y/z(1)", "HTTP://A.B"],
     "ip": [
@@ -102,10 +123,41 @@ def test_what_is_found(kind, text, frame):
         "a@b @name name@ me@localhost and/or www. http:// x:// (http://) www...",
         "In 2001 the team won. Way 5 times Close. My Account is 5 days old.",
         "node 12 34 is up and all checks have passed.",
+        "Oakham St. 12 to Oakham St. 13, ask for Dr. 5",
+        "In 2001 Oakham, in TX 5 of Birch, 12, Ann Lee #45, and 5 Guests, Room 12",
+        "since 2001 Acme Corp, of Texas, 75001 more",
+        "order no. 44.20.7946.0958, 12.345.678.9012, awww. so cute",
     ],
 )
 def test_what_is_not_found(text):
     assert find_pii(text) == []
+
+
+@pytest.mark.parametrize("url", ["www.example.org/a", "http://example.org", "HTTPS://a.example"])
+def test_a_url_begins_where_the_word_before_it_ends(url):
+    text = f"the club of Oakham{url}, and later"
+    start = text.index(url)
+    assert find_pii(text) == [Finding(start, start + len(url), "url")]
+    assert scrub(text)[0] == "the club of Oakham xxURLxx, and later"
+    assert find_pii(f"git+{url}")[0].start == (4 if url.startswith("www") else 0)
+
+
+def test_what_overlaps_in_an_address_is_one_address():
+    """The house number of the second line could be the first one's post code."""
+    text = "at 31 Birch Avenue South\n900 Birch Exchange\nOakham, MN 55001, today"
+    start, end = text.index("31"), text.index(", today")
+    assert find_pii(text) == [Finding(start, end, "address")]
+
+
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(1, 9)).map(lambda t: (t[0], sum(t)))))
+def test_overlapping_spans_are_joined_as_plainly(found):
+    taken = {n for low, high in found for n in range(low, high)}
+    whole = {n for low, high in found for n in range(low + 1, high)}  # no address begins at these
+    plainly = [[n] for n in sorted(taken - whole)]
+    for start in plainly:
+        while start[-1] + 1 in whole:
+            start.append(start[-1] + 1)
+    assert list(joined(found)) == [(run[0], run[-1] + 1) for run in plainly]
 
 
 def test_a_wrong_checksum_is_no_iban():
@@ -258,6 +310,17 @@ def test_placeholders_are_words():
         *("account 123456 ", "DE89 ", "DE893704", "(", "04 23 45 67 ", "555-123-4567.", "\n"),
         *("tel 1", "A1 ", "-", "4111 ", "41 ", "a1@b.co-", "Straße ", "de la ", "12, ", "rue "),
         *("!?", "12 A", "A. ", "1 A. ", "account a ", "https://", "1.1.1.1 ", "(555) ", "xx"),
+        *(
+            "12 A, ",
+            "A, TX ",
+            "A\n\n",
+            "Suite 1 ",
+            "A, TX 12345 ",
+            "12 A\n",
+            "1-23-456-",
+            "New York ",
+        ),
+        *("12 A Street\n\n", "12 A Lane, AB1\n", " \n", "A, ", "awww.a", "ahttp://"),
     ],
 )
 def test_time_grows_with_the_text_only(piece):

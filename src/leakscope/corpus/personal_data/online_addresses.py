@@ -9,10 +9,14 @@ _EMAIL = re.compile(
     f"(?<!{LETTER})(?<![.%+-])(?:{LETTER}|[.%+-]){{1,64}}@"
     f"(?:{LETTER}(?:{LETTER}|-){{0,62}}\\.){{1,8}}[^\\W\\d_{CJK}]{{2,24}}(?!{LETTER})"
 )
+_REST = '[^\\s<>"。，、！？；：（）「」『』【】《》]+'
 _URL = re.compile(
-    f'(?<!{LETTER})(?:[a-z][a-z0-9+.-]{{1,15}}://|www\\.)[^\\s<>"。，、！？；：（）「」『』【】《》]+',
+    f"(?<!{LETTER})(?:[a-z][a-z0-9+.-]{{1,15}}://|www\\.){_REST}"
+    # grown together with the word before, as text taken from web pages often is
+    f"|(?<=[a-z])(?:https?://|www\\.(?=[a-z0-9-]{{1,63}}\\.[a-z])){_REST}",
     re.IGNORECASE,
 )
+_GLUED = re.compile(r"[a-z]+(?=https?://)", re.IGNORECASE)
 _URL_MARK = re.compile(r"://|www\.", re.IGNORECASE)
 
 
@@ -26,9 +30,12 @@ def urls(text: str) -> Spans:
     """URLs with a scheme, or beginning with "www."; without the punctuation of the sentence."""
     if _URL_MARK.search(text):
         for match in _URL.finditer(text):
-            address = match[0][: _url_end(match[0])]
+            glued = _GLUED.match(match[0])
+            start = match.start() + (glued.end() if glued else 0)
+            address = text[start : match.end()]
+            address = address[: _url_end(address)]
             if _URL_MARK.search(address) and not address.endswith("://"):
-                yield match.start(), match.start() + len(address)
+                yield start, start + len(address)
 
 
 def _url_end(address: str) -> int:

@@ -15,10 +15,13 @@ _NATIONAL = re.compile(
     f"{START}(?:"
     "0\\d(?:([ .-])\\d\\d)(?:\\1\\d\\d){2,3}"  # 06 12 34 56 78
     f"|\\(?0[1-9](?:{_SEP}{{0,2}}\\d){{5,10}}"  # 020 7946 0958, (030) 1234567
-    "|(?:1[ .-]?)?(?:\\([2-9]\\d\\d\\) ?|[2-9]\\d\\d[ .-])\\d{3}[ .-]\\d{4}"  # (555) 123-4567
+    "|(?:1[ .-]?)?(?:\\([2-9]\\d\\d\\) ?|[2-9]\\d\\d[ ./-])\\d{3}[ .-]\\d{4}"  # (555) 123-4567
     "|[2-9]\\d\\d-\\d{4}"  # 555-1234
     "|1[3-9]\\d([ -]?)\\d{4}\\2\\d{4}"  # 138 1234 5678
     f"){END}"
+)
+_WITHOUT_PLUS = re.compile(  # 44.20.7946.0958
+    f"{START}[1-9]\\d{{0,2}}([.-])\\d{{1,4}}\\1\\d{{3,4}}\\1\\d{{4}}{END}"
 )
 _ANY = re.compile(f"{START}\\(?\\d(?:{_SEP}{{0,2}}\\d){{6,14}}{END}")
 _BRACKETED = re.compile("\\((\\d(?:[ \u00a0-]?\\d){6,14})\\)")
@@ -70,6 +73,9 @@ def phones(text: str, region: str | None = None) -> Spans:
     for match in _INTERNATIONAL.finditer(text):
         if end := _international_end(match):
             yield match.start(), end
+    for match in _WITHOUT_PLUS.finditer(text):
+        if _is_valid(match[0]) and not _THING_NUMBER.search(text_before(text, match.start())):
+            yield match.span()
     for match in _NATIONAL.finditer(text):
         yield from _undated(match, match.end())
     for match in _ANY.finditer(text):
@@ -115,6 +121,16 @@ def _international_end(match: re.Match[str]) -> int:
         if verdict == phonenumbers.ValidationResult.IS_POSSIBLE:  # not one without its area code
             return end
     return 0
+
+
+def _is_valid(number: str) -> bool:
+    """Whether a country has this number, which begins with the country's code without a plus."""
+    import phonenumbers
+
+    try:
+        return phonenumbers.is_valid_number(phonenumbers.parse("+" + number))
+    except phonenumbers.NumberParseException:
+        return False
 
 
 def _of_region(text: str, region: str) -> Spans:
