@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from safetensors.torch import load_file, save_file
 
+from leakscope.commands.corpus_info import info
 from resealed import reseal
 
 
@@ -59,6 +60,23 @@ def test_set_aside_is_counted(tmp_path, leakscope):
     expected = "1 empty text, 1 invalid UTF-8, 1 malformed record, 1 null user, 1 too long"
     assert f"set aside   {expected}" in ran.out
     assert "café" not in ran.out + ran.err and "nobody" not in ran.out + ran.err
+
+
+def test_doubts_and_warnings_are_told(tmp_path, leakscope):
+    box = tmp_path / "list.mbox"
+    letter = (
+        b"From x Thu Jan  1 00:00:00 2020\nFrom: @nn @end|ng |rom x@org (Ann Doe)\n\ncaf\xe9\n\n"
+    )
+    box.write_bytes(letter * 2)
+    ran = leakscope("corpus", "build", box, "--out", tmp_path / "c", "--validation", 0)
+    assert ran.code == 0
+    assert "doubtful    2 charset guessed, 2 user told by name\n" in ran.out
+    assert "warning     All documents have the same user" in ran.out
+    told = json.loads(leakscope("corpus", "info", tmp_path / "c", "--json").out)
+    assert told["doubtful"] == {"charset guessed": 2, "user told by name": 2}
+    assert [warning["code"] for warning in told["warnings"]] == ["single_user"]
+    assert "warnings" not in json.loads((tmp_path / "c" / "manifest.json").read_text())
+    assert [each.code for each in info(tmp_path / "c").warnings] == ["single_user"]
 
 
 def test_an_empty_corpus(tmp_path, fails):

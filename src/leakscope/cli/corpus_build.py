@@ -34,6 +34,6 @@ command = Command(
     ),
     own=(
         Argument("out", Path, "The corpus directory to make."),
-        Argument("json", bool, "Print the manifest as JSON.", default=False),
+        Argument("json", bool, "Print the manifest and the warnings as JSON.", default=False),
     ),
 )

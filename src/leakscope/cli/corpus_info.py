@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leakscope.cli.command import Argument, Asked, Command
-from leakscope.cli.printing import say
+from leakscope.cli.printing import say, say_json
 
 if TYPE_CHECKING:
     from leakscope.corpus.manifest import CorpusManifest, SplitCounts
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 def info(asked: Asked) -> None:
     """Users, documents, words, lexicon, documents per user, and what was set aside and why.
+
+    It warns of a corpus with one user, and of a user with a suspicious share of it.
 
     Example: leakscope corpus info corpus
     """
@@ -23,9 +25,10 @@ def info(asked: Asked) -> None:
 def print_corpus(manifest: "CorpusManifest", as_json: bool) -> None:
     """What a corpus holds, in lines or as JSON."""
     if as_json:
-        say(manifest.model_dump_json(indent=2))
+        warnings = [warning.model_dump(mode="json") for warning in manifest.warnings]
+        say_json(manifest.model_dump(mode="json") | {"warnings": warnings})
         return
-    spread, aside = manifest.documents_per_user, manifest.set_aside
+    spread = manifest.documents_per_user
     lines = {
         "users": f"{manifest.users:,}",
         "training": part_of(manifest.train),
@@ -34,12 +37,20 @@ def print_corpus(manifest: "CorpusManifest", as_json: bool) -> None:
         "per user": ", ".join(f"{name} {value:.4g}" for name, value in spread.items())
         + " documents",
         "shards": f"{len(manifest.shards)}",
-        "set aside": ", ".join(f"{count:,} {reason}" for reason, count in aside.items())
-        or "nothing",
+        "set aside": _counts(manifest.set_aside),
+        "doubtful": _counts(manifest.doubtful),
         "digest": manifest.digest,
     }
     for name, value in lines.items():
         say(f"{name:<11} {value}")
+    for warning in manifest.warnings:
+        say(f"{'warning':<11} {warning.message}")
+
+
+def _counts(by_reason: dict[str, int] | None) -> str:
+    if by_reason is None:
+        return "not counted"
+    return ", ".join(f"{count:,} {reason}" for reason, count in by_reason.items()) or "nothing"
 
 
 def part_of(part: "SplitCounts") -> str:
@@ -51,5 +62,5 @@ command = Command(
     "corpus info",
     info,
     arguments=(Argument("corpus", Path, "A corpus directory."),),
-    own=(Argument("json", bool, "Print the manifest as JSON.", default=False),),
+    own=(Argument("json", bool, "Print the manifest and the warnings as JSON.", default=False),),
 )

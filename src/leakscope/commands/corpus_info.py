@@ -8,5 +8,5 @@ from leakscope.corpus.store import Corpus
 
 
 def info(corpus: str | os.PathLike[str]) -> CorpusManifest:
-    """What a corpus holds and what was set aside."""
+    """What a corpus holds and what was set aside; its `warnings` say what to look into."""
     return Corpus.open(Path(corpus)).manifest

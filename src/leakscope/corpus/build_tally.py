@@ -5,8 +5,26 @@ from collections import Counter
 
 import numpy as np
 
+from leakscope.corpus.readers.rows import Row
 from leakscope.corpus.shard_writer import StoredDocument
 from leakscope.corpus.split import TRAIN, VALIDATION
+
+
+class DoubtTally:
+    """How many documents are doubtful, by what is; not known of those from another corpus."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._known = True
+
+    def add(self, row: Row) -> None:
+        """Count a row that becomes a document."""
+        self._counts.update(row.doubts)
+        self._known &= not row.accepted
+
+    def counts(self) -> dict[str, int] | None:
+        """The counts, or None if they are not known."""
+        return dict(sorted(self._counts.items())) if self._known else None
 
 
 class BuildTally:
@@ -19,6 +37,8 @@ class BuildTally:
         self.counts = {
             part: {"users": 0, "documents": 0, "words": 0} for part in (TRAIN, VALIDATION)
         }
+        self.most_words = 0
+        self._words = 0
         self._per_user: Counter[int] = Counter()
         self._current = {TRAIN: 0, VALIDATION: 0}
 
@@ -31,6 +51,7 @@ class BuildTally:
         self._current[document.split] += 1
         self.counts[document.split]["documents"] += 1
         self.counts[document.split]["words"] += len(document.ids)
+        self._words += len(document.ids)
 
     def close_user(self) -> None:
         """The user is complete."""
@@ -39,6 +60,8 @@ class BuildTally:
         for part, documents in self._current.items():
             self.counts[part]["users"] += documents > 0
         self._current = dict.fromkeys(self._current, 0)
+        self.most_words = max(self.most_words, self._words)
+        self._words = 0
 
     def quantiles(self) -> dict[str, float]:
         """Documents per user: quantiles over the users, and the mean."""

@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 
 from leakscope.corpus.build_settings import BuildSettings
-from leakscope.corpus.build_tally import BuildTally
+from leakscope.corpus.build_tally import BuildTally, DoubtTally
 from leakscope.corpus.input_files import describe
 from leakscope.corpus.lexicon import LexiconBuilder
 from leakscope.corpus.manifest import SCHEMA_VERSION, CorpusManifest, InputFile, SplitCounts
-from leakscope.corpus.readers.detect import read
+from leakscope.corpus.readers.detect import read_all
 from leakscope.corpus.readers.input_settings import InputSettings
 from leakscope.corpus.readers.rows import (
     EMPTY_TEXT,
@@ -56,8 +56,7 @@ def build(
     paths = [Path(path) for path in ([inputs] if isinstance(inputs, str | Path) else inputs)]
     how = input_settings or InputSettings()
     described = [describe(path, how.format) for path in paths]
-    streams = [read(path, how) for path in paths]  # checks paths and format at once
-    rows = (row for stream in streams for row in stream)
+    rows = read_all(paths, how)  # checks paths and format at once
     return build_rows(
         rows,
         out,
@@ -128,7 +127,8 @@ def _build(
 ) -> CorpusManifest:
     """Write everything but the manifest, and give that."""
     aside: Counter[str] = Counter()
-    usable = _usable(rows, settings, aside, progress)
+    doubts = DoubtTally()
+    usable = _usable(rows, settings, aside, doubts, progress)
     together = in_user_order(usable, building / "spill")
     tally = BuildTally()
     lexicon = LexiconBuilder()
@@ -152,6 +152,7 @@ def _build(
     return CorpusManifest(
         schema_version=SCHEMA_VERSION,
         versions={
+            "charset-normalizer": version("charset-normalizer"),
             "leakscope": version("leakscope"),
             "pyarrow": version("pyarrow"),
             "python": platform.python_version(),
@@ -167,6 +168,8 @@ def _build(
         users=tally.users,
         documents_per_user=tally.quantiles(),
         set_aside=dict(sorted(aside.items())),
+        doubtful=doubts.counts(),
+        most_words=tally.most_words,
     )
 
 
@@ -183,9 +186,15 @@ def _nothing_left(tally: BuildTally, aside: Counter[str]) -> LeakscopeError:
 
 
 def _usable(
-    rows: Iterable[Row], settings: BuildSettings, aside: Counter[str], progress: Progress
+    rows: Iterable[Row],
+    settings: BuildSettings,
+    aside: Counter[str],
+    doubts: DoubtTally,
+    progress: Progress,
 ) -> Iterator[HashedRow]:
-    """The rows that can be used; the others are counted in `aside` by reason."""
+    """The rows that can be used, with their `doubts` counted; the others are counted in `aside` by
+    reason.
+    """
     for number, row in enumerate(rows, 1):
         if number % 10_000 == 0:
             progress("read", number)
@@ -193,6 +202,7 @@ def _usable(
         if problem is not None or row.user is None or row.text is None:
             aside[problem or EMPTY_TEXT] += 1
         else:
+            doubts.add(row)
             part = None if row.split is None else split_named(row.split)
             yield HashedRow(user_hash(row.user), row.user, row.text, part)
 

@@ -3,6 +3,7 @@
 from pydantic import BaseModel, ConfigDict
 
 from leakscope.corpus.build_settings import BuildSettings
+from leakscope.corpus.user_warnings import CorpusWarning, user_warnings
 
 SCHEMA_VERSION = 1
 
@@ -50,11 +51,24 @@ class CorpusManifest(BaseModel):
     """Quantiles over users: min, p25, median, p75, p90, p99, max, and the mean."""
     set_aside: dict[str, int]
     """Rows that could not be used, by reason."""
+    doubtful: dict[str, int] | None = None
+    """Documents by what is doubtful about them; one may count twice. None: not counted, by an
+    earlier version, or in a corpus that was made from another."""
+    most_words: int | None = None
+    """Words of the user who has the most; earlier versions did not count them."""
     split_given: bool = False
     """Whether the input itself said which documents are held out, so that they have not been drawn
     here."""
     sealed: bool = False
     """Whether a seal lists the digests of all files; earlier versions had none."""
+
+    @property
+    def warnings(self) -> list[CorpusWarning]:
+        """What makes figures per user doubtful."""
+        documents = self.train.documents + self.validation.documents
+        words = self.train.words + self.validation.words
+        most = {"documents": (self.documents_per_user.get("max"), documents)}
+        return user_warnings(self.users, most | {"words": (self.most_words, words)})
 
     @property
     def says_what_was_trained_on(self) -> bool:

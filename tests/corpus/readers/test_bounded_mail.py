@@ -5,18 +5,20 @@ from contextlib import suppress
 
 import pytest
 
+from leakscope.corpus.letters.charsets import KNOWN, decode_known, is_known
+from leakscope.corpus.letters.sender_keys import BY_NAME, SenderKeys
+from leakscope.corpus.letters.senders import Sender
 from leakscope.corpus.readers.bounded_message import (
     DEEPEST,
     LONGEST_HEADER,
     TooComplexError,
     parse_message,
 )
-from leakscope.corpus.readers.charsets import KNOWN, decode_known, is_known
 from leakscope.corpus.readers.input_settings import InputSettings
-from leakscope.corpus.readers.mail import read_maildir, read_mbox, strip_reply
-from leakscope.corpus.readers.rows import INVALID_UTF8, LINK_OUTSIDE, TOO_COMPLEX, Row
+from leakscope.corpus.readers.mail import NOT_AS_NAMED, read_maildir, read_mbox, strip_reply
+from leakscope.corpus.readers.rows import LINK_OUTSIDE, TOO_COMPLEX, Row
 
-COMPLEX, UNDECODABLE = Row(None, None, TOO_COMPLEX), Row(None, None, INVALID_UTF8)
+COMPLEX = Row(None, None, TOO_COMPLEX)
 HI = Row("ann@x.org", "hi")
 FROM = b"From: ann@x.org\n"
 
@@ -56,7 +58,26 @@ def test_the_longest_sender_that_is_read(quickly, piece):
 def test_what_is_no_charset_for_text(quickly, charset):
     head = FROM + b"Content-Type: text/plain; charset=" + charset
     row = quickly(head + b"\n\n" + b"a-b9" * 100_000 + b"\n")
-    assert row == (COMPLEX if len(charset) > 100 else UNDECODABLE)
+    plain = Row("ann@x.org", "a-b9" * 100_000, doubts=(NOT_AS_NAMED,))
+    assert row == (COMPLEX if len(charset) > 100 else plain)
+
+
+@pytest.mark.parametrize(
+    "body", [bytes(range(128, 256)) * 20_000, b"a\xe9" * 1_000_000, b"\xd0\xc0\xc1 \n" * 500_000]
+)
+def test_bytes_of_no_charset(quickly, body):
+    quickly(FROM + b"\n" + body)
+
+
+def test_an_address_with_a_hundred_thousand_names():
+    begin = time.process_time()
+    names = [
+        f"{chr(97 + n % 26) * 2}{'x' * (n % 1000)} y{'z' * (n // 1000)}" for n in range(100_000)
+    ]
+    senders = [Sender("list@x.org", name) for name in names]
+    keys = SenderKeys(senders)
+    assert {keys.key(sender) for sender in senders[:1000]} == {(n, BY_NAME) for n in names[:1000]}
+    assert time.process_time() - begin < 3.0
 
 
 def test_a_word_of_the_sender_in_no_charset_for_text(quickly):

@@ -5,7 +5,13 @@ import pytest
 from leakscope.corpus.readers import mail
 from leakscope.corpus.readers.html_text import html_text
 from leakscope.corpus.readers.input_settings import InputSettings
-from leakscope.corpus.readers.mail import read_maildir, read_mbox, strip_reply
+from leakscope.corpus.readers.mail import (
+    GUESSED,
+    NOT_AS_NAMED,
+    read_maildir,
+    read_mbox,
+    strip_reply,
+)
 from leakscope.corpus.readers.rows import INVALID_UTF8, MALFORMED, TOO_LONG, Row
 from leakscope.records.errors import LeakscopeError
 
@@ -66,7 +72,13 @@ def test_a_message_over_the_limit_is_set_aside(tmp_path, monkeypatch):
         (b"From: Andr\xe9 <ann@x.org>", "ann@x.org"),
         (b"From: ann at x.org (Ann Doe)", "ann@x.org"),
         (b"From: Ann,\n bob@x.org", "bob@x.org"),
+        (b"From: ann using x.org (Ann Doe)", "ann@x.org"),
+        (b"From: Ann Doe <ann [at] x dot org>", "ann@x.org"),
+        (b"From: ann () x ! org", "ann@x.org"),
+        (b"From: ann@localhost", "ann@localhost"),
         (b"From: undisclosed", None),
+        (b"From: @org", None),
+        (b"From: an...@x.org", None),
         (b"From:", None),
         (b"Subject: none", None),
     ],
@@ -99,16 +111,40 @@ def test_body(tmp_path, headers, body, text):
 @pytest.mark.parametrize(
     ("charset", "body"),
     [
-        (b"utf-8", b"caf\xe9"),
-        (b"x-unknown", b"hi"),
-        (b"hex", b"6869"),
+        (b"utf-8", b"\xe9\xe9"),
+        (b"x-unknown", b"\xff\xfe\xfd"),
         (b"iso-2022-jp", b"\xff\xff"),
+        (b"iso-2022-jp", b"\x1b$B!"),
         (b"utf-7", b"+2AA-"),
     ],
 )
 def test_undecodable_body(tmp_path, charset, body):
     headers = b"From: ann@x.org\nContent-Type: text/plain; charset=" + charset
     assert row_of(tmp_path, headers, body) == BAD
+
+
+@pytest.mark.parametrize(
+    ("charset", "body", "text", "doubt"),
+    [
+        (b"utf-8", b"caf\xe9", "café", GUESSED),
+        (b"us-ascii", b"caf\xe9", "café", GUESSED),
+        (b"us-ascii", b"caf\x8e", "café", GUESSED),
+        (b"x-unknown", b"caf\xe9", "café", GUESSED),
+        (b"iso-8859-1", b"caf\x8e", "caf\x8e", None),  # what is named and decodes is taken
+        (b"x-unknown", "café".encode(), "café", NOT_AS_NAMED),
+        (b"iso-2022-jp", "café".encode(), "café", NOT_AS_NAMED),
+        (b"x-unknown", b"hi", "hi", NOT_AS_NAMED),
+    ],
+)
+def test_a_charset_that_is_wrong(tmp_path, charset, body, text, doubt):
+    headers = b"From: ann@x.org\nContent-Type: text/plain; charset=" + charset
+    doubts = () if doubt is None else (doubt,)
+    assert row_of(tmp_path, headers, body) == Row("ann@x.org", text, doubts=doubts)
+
+
+def test_no_charset_and_legacy_bytes(tmp_path):
+    row = row_of(tmp_path, b"From: ann@x.org", "Das Gerät läuft.".encode("mac-roman"))
+    assert row == Row("ann@x.org", "Das Gerät läuft.", doubts=(GUESSED,))
 
 
 def test_sender_with_bad_bytes_in_the_address(tmp_path):

@@ -2,6 +2,7 @@
 time for each line that grows with the depth of its parts.
 """
 
+import re
 from email.errors import MessageError
 from email.message import Message
 from email.parser import BytesParser
@@ -47,9 +48,23 @@ class BoundedMessage(Message):
             raise TooComplexError("a header is too long")
         return value
 
+    def short_bytes(self, name: str) -> bytes:
+        """Return a header's bytes, unfolded by nobody, or none; raise if it is too long."""
+        self.short(name)
+        for field, value in self.raw_items():
+            if field.lower() == name.lower():
+                return str(value).encode("utf-8", "surrogateescape")
+        return b""
+
 
 def parse_message(raw: bytes) -> BoundedMessage:
     """Parse a letter; raise TooComplexError if it passes a limit."""
     if max(raw.count(b"\n"), raw.count(b"\r")) > MOST_LINES:
         raise TooComplexError("too many lines")
     return BytesParser(BoundedMessage).parsebytes(raw)
+
+
+def parse_head(raw: bytes) -> BoundedMessage:
+    """Parse the headers of a letter, and nothing below them."""
+    end = re.search(rb"\r?\n\r?\n", raw)
+    return parse_message(raw[: end.end()] if end else raw)

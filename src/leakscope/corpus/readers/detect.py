@@ -1,22 +1,36 @@
 """Which reader an input needs, told from its name or layout."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from leakscope.corpus.letters.sender_keys import SenderKeys
+from leakscope.corpus.letters.senders import Sender
 from leakscope.corpus.readers.gitlog import read_git
 from leakscope.corpus.readers.input_settings import InputSettings
 from leakscope.corpus.readers.jsonl import objects, read_jsonl
-from leakscope.corpus.readers.mail import read_maildir, read_mbox
+from leakscope.corpus.readers.mail import (
+    maildir_senders,
+    mbox_senders,
+    read_maildir,
+    read_mbox,
+)
 from leakscope.corpus.readers.received_repository import git_folder
 from leakscope.corpus.readers.reddit import read_reddit
 from leakscope.corpus.readers.rows import Row, RowReader
 from leakscope.records.errors import LeakscopeError
 
 DATASET_FILES = ("dataset_dict.json", "state.json", "dataset_info.json")
+
+
+class LetterReader(NamedTuple):
+    """How letters are read: first who sent them, in all inputs, then the letters."""
+
+    senders: Callable[[Path], Iterator[Sender]]
+    read: Callable[[Path, InputSettings, SenderKeys], Iterator[Row]]
 
 
 class Format(NamedTuple):
@@ -28,6 +42,8 @@ class Format(NamedTuple):
     """Whether it is read through .gz and .zst; other formats have a compression of their own."""
     columns: bool = False
     """Whether it has columns, or keys, whose names can be chosen."""
+    letters: LetterReader | None = None
+    """If it is mail."""
 
 
 def _read_csv(path: Path, settings: InputSettings) -> Iterator[Row]:
@@ -49,14 +65,16 @@ def _read_arrow(path: Path, settings: InputSettings) -> Iterator[Row]:
     return read_arrow(path, settings)
 
 
+_MBOX = LetterReader(mbox_senders, read_mbox)
+_MAILDIR = LetterReader(maildir_senders, read_maildir)
 # To add a format, write its reader in a file of its own and add a line here.
 FORMATS: dict[str, Format] = {
     "jsonl": Format(read_jsonl, (".jsonl", ".ndjson", ".json"), compressible=True, columns=True),
     "csv": Format(_read_csv, (".csv",), compressible=True, columns=True),
     "parquet": Format(_read_parquet, (".parquet", ".pq"), columns=True),
     "arrow": Format(_read_arrow, (".arrow", ".feather"), columns=True),
-    "mbox": Format(read_mbox, (".mbox", ".mbx"), compressible=True),
-    "maildir": Format(read_maildir),
+    "mbox": Format(read_mbox, (".mbox", ".mbx"), compressible=True, letters=_MBOX),
+    "maildir": Format(read_maildir, letters=_MAILDIR),
     "reddit": Format(read_reddit),
     "git": Format(read_git),
 }
@@ -68,6 +86,29 @@ def read(path: Path, settings: InputSettings) -> Iterator[Row]:
 
     The path and the format are checked at once, the content as the rows are drawn.
     """
+    return _format(path, settings).read(path, settings)
+
+
+def read_all(paths: Iterable[Path], settings: InputSettings) -> Iterator[Row]:
+    """Return the rows of files or folders, one after the other, as `read` does; the users of mail
+    are told by the senders of all of it.
+    """
+    inputs = [(path, _format(path, settings)) for path in paths]
+
+    def rows() -> Iterator[Row]:
+        mail = [(path, how.letters) for path, how in inputs if how.letters is not None]
+        keys = SenderKeys(sender for path, letters in mail for sender in letters.senders(path))
+        for path, how in inputs:
+            if how.letters is None:
+                yield from how.read(path, settings)
+            else:
+                yield from how.letters.read(path, settings, keys)
+
+    return rows()
+
+
+def _format(path: Path, settings: InputSettings) -> Format:
+    """Return the format of an input that can be read."""
     if not path.exists():
         raise LeakscopeError(f"{path} does not exist: check the path.")
     if not os.access(path, os.R_OK | (os.X_OK if path.is_dir() else 0)):
@@ -79,7 +120,7 @@ def read(path: Path, settings: InputSettings) -> Iterator[Row]:
         raise LeakscopeError(
             f"{path} is read as {name}, which has no columns; leave out --split-column."
         )
-    return FORMATS[name].read(path, settings)
+    return FORMATS[name]
 
 
 def detect(path: Path) -> str:

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from leakscope.corpus.letters.charsets import decode_known
 from leakscope.corpus.readers.byte_lines import MAX_RECORD
-from leakscope.corpus.readers.charsets import decode_known
 from leakscope.corpus.readers.git_isolation import isolated_git
 from leakscope.corpus.readers.input_settings import InputSettings
 from leakscope.corpus.readers.rows import INVALID_UTF8, TOO_LONG, Row

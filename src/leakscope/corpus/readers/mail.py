@@ -1,21 +1,23 @@
 """Mail: mbox files and maildir folders; each message without what it quotes."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from email.errors import MessageError
-from email.header import decode_header, make_header
 from email.message import Message
-from email.utils import getaddresses
 from pathlib import Path
 
+from leakscope.corpus.letters.charset_guess import guess_text
+from leakscope.corpus.letters.charsets import decode_known, is_known
+from leakscope.corpus.letters.sender_keys import SenderKeys
+from leakscope.corpus.letters.senders import Sender, sender_of
 from leakscope.corpus.readers.bounded_message import (
     MOST_LINES,
-    BoundedMessage,
     TooComplexError,
+    parse_head,
     parse_message,
 )
 from leakscope.corpus.readers.byte_lines import MAX_RECORD, open_bytes
-from leakscope.corpus.readers.charsets import decode_known, is_known
 from leakscope.corpus.readers.html_text import html_text
 from leakscope.corpus.readers.input_settings import InputSettings
 from leakscope.corpus.readers.rows import (
@@ -44,37 +46,50 @@ RULE = re.compile(r"\s*_{20,}\s*$")
 AFTER_RULE = re.compile(
     r"\s*(?:From|Von|De)\s?:|.*(?:mailing list|unsubscribe|listinfo|https?://)", re.IGNORECASE
 )
-AT = re.compile(r"(?<!\s)\s*+(?<![^\s<>\"])([^\s<>\"]++) at ([^\s<>\"]+\.[^\s<>\"]+)")
+BROKEN = (
+    MessageError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    AssertionError,
+    RecursionError,
+)
+"""What the standard parsers raise for some broken mail."""
+GUESSED = "charset guessed"
+NOT_AS_NAMED = "UTF-8, against the named charset"
 
 
-def read_mbox(path: Path, settings: InputSettings) -> Iterator[Row]:
-    """Yield a row for each message of an mbox file (.gz too): sender's address and own words."""
-    yield from map(_row, _messages(path))
+def read_mbox(path: Path, settings: InputSettings, keys: SenderKeys | None = None) -> Iterator[Row]:
+    """Yield a row for each message of an mbox file (.gz too): its sender and their own words.
+
+    `keys` tell users by the senders of all inputs; without them, by those of this one.
+    """
+    known = SenderKeys(mbox_senders(path)) if keys is None else keys
+    for raw in _messages(path):
+        yield _row(raw, known)
 
 
-def read_maildir(path: Path, settings: InputSettings) -> Iterator[Row]:
+def read_maildir(
+    path: Path, settings: InputSettings, keys: SenderKeys | None = None
+) -> Iterator[Row]:
     """Yield the messages of a maildir and of its subfolders, by folder and then by file name.
 
     A link that leads out of the maildir, or nowhere, gives a row that is set aside.
     """
-    if not ((path / "cur").is_dir() and (path / "new").is_dir()):
-        raise LeakscopeError(f"{path} is not a maildir: name a folder that contains cur and new.")
-    root = real_path(path)
-    subfolders = sorted(f for f in path.glob(".*") if (f / "cur").is_dir() or (f / "new").is_dir())
-    for folder in [path, *subfolders]:
-        for part in (folder / "cur", folder / "new"):
-            if part.is_dir() and not real_path(part).is_relative_to(root):
-                yield Row(None, None, LINK_OUTSIDE)
-                continue
-            for file in sorted(part.iterdir()) if part.is_dir() else []:
-                if file.is_symlink() and not real_path(file).is_relative_to(root):
-                    yield Row(None, None, LINK_OUTSIDE)
-                elif file.is_symlink() and not file.exists():
-                    yield Row(None, None, LINK_NOWHERE)
-                elif file.is_file() and not file.name.startswith("."):
-                    with open_bytes(file) as stream:
-                        raw = stream.read(MAX_RECORD + 1)
-                    yield _row(raw if len(raw) <= MAX_RECORD else None)
+    known = SenderKeys(maildir_senders(path)) if keys is None else keys
+    for letter in _letters(path):
+        yield letter if isinstance(letter, Row) else _row(letter, known)
+
+
+def mbox_senders(path: Path) -> Iterator[Sender]:
+    """Yield the sender of each message of an mbox file."""
+    return _senders(_messages(path))
+
+
+def maildir_senders(path: Path) -> Iterator[Sender]:
+    """Yield the sender of each message of a maildir."""
+    return _senders(letter for letter in _letters(path) if isinstance(letter, bytes))
 
 
 def strip_reply(text: str) -> str:
@@ -127,6 +142,28 @@ def _drop_attribution(kept: list[str], full: list[int], before_quote: bool) -> N
         full.pop()
 
 
+def _letters(path: Path) -> Iterator[bytes | Row | None]:
+    """Yield the messages of a maildir: None for one over MAX_RECORD bytes, a row for a bad link."""
+    if not ((path / "cur").is_dir() and (path / "new").is_dir()):
+        raise LeakscopeError(f"{path} is not a maildir: name a folder that contains cur and new.")
+    root = real_path(path)
+    subfolders = sorted(f for f in path.glob(".*") if (f / "cur").is_dir() or (f / "new").is_dir())
+    for folder in [path, *subfolders]:
+        for part in (folder / "cur", folder / "new"):
+            if part.is_dir() and not real_path(part).is_relative_to(root):
+                yield Row(None, None, LINK_OUTSIDE)
+                continue
+            for file in sorted(part.iterdir()) if part.is_dir() else []:
+                if file.is_symlink() and not real_path(file).is_relative_to(root):
+                    yield Row(None, None, LINK_OUTSIDE)
+                elif file.is_symlink() and not file.exists():
+                    yield Row(None, None, LINK_NOWHERE)
+                elif file.is_file() and not file.name.startswith("."):
+                    with open_bytes(file) as stream:
+                        raw = stream.read(MAX_RECORD + 1)
+                    yield raw if len(raw) <= MAX_RECORD else None
+
+
 def _messages(path: Path) -> Iterator[bytes | None]:
     """Yield each message without its "From " line; None for one over MAX_RECORD bytes."""
     parts: list[bytes] | None = None
@@ -158,53 +195,45 @@ def _messages(path: Path) -> Iterator[bytes | None]:
         yield b"".join(parts) if size <= MAX_RECORD else None
 
 
-def _row(raw: bytes | None) -> Row:
+def _row(raw: bytes | None, keys: SenderKeys) -> Row:
     if raw is None:
         return Row(None, None, TOO_LONG)
     try:
         message = parse_message(raw)
-        user, body = _sender(message), _body(message)
+        user, doubt = keys.key(sender_of(message.short_bytes))
+        body, decoding = _body(message)
     except TooComplexError:
         return Row(None, None, TOO_COMPLEX)
     except UnicodeError:
         return Row(None, None, INVALID_UTF8)
-    except (MessageError, ValueError, LookupError, TypeError, AttributeError, AssertionError):
-        return Row(None, None, MALFORMED)  # the standard parsers trip over some broken mail
-    except RecursionError:
+    except BROKEN:
         return Row(None, None, MALFORMED)
-    return Row(user, None if body is None else strip_reply(body))
+    doubts = tuple(each for each in (doubt, decoding) if each is not None)
+    return Row(user, None if body is None else strip_reply(body), doubts=doubts)
 
 
-def _sender(message: BoundedMessage) -> str | None:
-    """Return the first address of From in lower case, or None; "ann at site.org" counts too."""
-    raw = message.short("From")
-    try:
-        pieces = decode_header(raw)
-        known = all(charset is None or is_known(charset) for _, charset in pieces)
-        decoded = str(make_header(pieces)) if known else ""
-    except (MessageError, ValueError, LookupError):
-        decoded = ""
-    # The raw header goes first: a decoded name may hold a comma, which would end the address.
-    for header in (raw, decoded):
-        plain = AT.sub(r"\1@\2", header)  # list archives hide addresses in this way
-        for _, address in getaddresses([plain]):
-            if "\ufffd" in address:  # two broken addresses must not become one user
-                raise UnicodeError("undecodable address")
-            if "@" in address:
-                return address.lower()
-    return None
+def _senders(letters: Iterable[bytes | None]) -> Iterator[Sender]:
+    for raw in letters:
+        sender = None
+        with suppress(*BROKEN):  # `_row` sets it aside
+            sender = None if raw is None else sender_of(parse_head(raw).short_bytes)
+        if sender is not None:
+            yield sender
 
 
-def _body(message: Message) -> str | None:
-    """Return the first plain text part, else the first HTML part as text, else None."""
+def _body(message: Message) -> tuple[str | None, str | None]:
+    """Return the first plain text part, else the first HTML part as text, else None; and what is
+    doubtful about it.
+    """
     parts = [part for part in _leaves(message) if part.get_content_disposition() != "attachment"]
     for part in parts:
         if part.get_content_type() == "text/plain":
             return _decode(part)
     for part in parts:
         if part.get_content_type() == "text/html":
-            return html_text(_decode(part))
-    return None
+            text, doubt = _decode(part)
+            return html_text(text), doubt
+    return None, None
 
 
 def _leaves(message: Message) -> Iterator[Message]:
@@ -220,11 +249,29 @@ def _leaves(message: Message) -> Iterator[Message]:
         yield message
 
 
-def _decode(part: Message) -> str:
-    """Decode a part with its charset; an unknown one is a UnicodeError, as are bad bytes."""
+def _decode(part: Message) -> tuple[str, str | None]:
+    """Decode a part with the charset that it names, else as UTF-8, else by a guess; and say what is
+    doubtful. A UnicodeError means that none of these will do.
+    """
     payload = part.get_payload(decode=True)
     data = payload if isinstance(payload, bytes) else b""
-    charset = part.get_content_charset() or "utf-8"
-    text = decode_known(data, "utf-8" if charset in ("us-ascii", "ascii") else charset)
-    text.encode()  # some charsets can spell lone surrogates
-    return text.replace("\r\n", "\n")
+    named = part.get_content_charset() or "utf-8"
+    doubt: str | None = None
+    try:
+        text = decode_known(data, "utf-8" if named in ("us-ascii", "ascii") else named)
+        text.encode()  # some charsets can spell lone surrogates
+    except UnicodeError:
+        if data.isascii() and is_known(named):
+            raise  # it is spelled in ASCII, and would be another text
+        text, doubt = _undeclared(data)
+    return text.replace("\r\n", "\n"), doubt
+
+
+def _undeclared(data: bytes) -> tuple[str, str]:
+    try:
+        return data.decode(), NOT_AS_NAMED
+    except UnicodeError:
+        text = guess_text(data)
+        if text is None:
+            raise
+        return text, GUESSED

@@ -24,6 +24,7 @@ class Row(NamedTuple):
 
     `split` is given if it is already decided, by the input or in another corpus, as that calls it.
     A document that comes from another corpus is `accepted`: it was measured when that was built.
+    `doubts` name what is doubtful about a row that is fine; they are counted.
     """
 
     user: str | None
@@ -31,6 +32,7 @@ class Row(NamedTuple):
     problem: str | None = None
     split: str | None = None
     accepted: bool = False
+    doubts: tuple[str, ...] = ()
 
 
 class RowReader(Protocol):

@@ -1,0 +1,1 @@
+"""Letters: the charsets that they are written in, and who sent them."""
