@@ -37,12 +37,12 @@ def run_of(tmp_path):
 
 @pytest.mark.parametrize("name", RUNS)
 def test_metrics_are_written_byte_for_byte_as_before(run_of, name):
-    """But for warnings and notices, which those versions did not have."""
+    """But for warnings, notices and audited users, which those versions did not have."""
     run = run_of(name)
     before = (run / "metrics.json").read_bytes()
     write_json(run / "metrics.json", open_run(run)[1])
     after = (run / "metrics.json").read_bytes()
-    added = b',\n  "warnings": [],\n  "notices": []\n}\n'
+    added = b',\n  "warnings": [],\n  "notices": [],\n  "audited": null\n}\n'
     assert after == before.removesuffix(b"\n}\n") + added
 
 
@@ -51,7 +51,8 @@ def test_manifests_keep_every_value(run_of, name):
     run = run_of(name)
     before = json.loads((run / "manifest.json").read_text())
     after = open_run(run)[0].model_dump(mode="json")
-    added = {"phone_region": None, "trained_on": None}  # settings that those versions did not have
+    # settings that those versions did not have
+    added = {"phone_region": None, "trained_on": None, "audited": None}
     assert after["settings"] == before["settings"] | added
     assert after["public"] == before["public"]
     assert {key: after["model"].get(key) for key in before["model"]} == before["model"] or (

@@ -32,6 +32,7 @@ from leakscope.leakage.run_tables.occurrence_table import write_occurrences
 from leakscope.leakage.run_tables.sequence_table import SequenceSource, write_sequences
 from leakscope.leakage.run_tables.spelling import Speller, user_keys
 from leakscope.leakage.run_tables.user_table import write_users
+from leakscope.leakage.scrutiny.audited_part import nobody_trained_on, notices_of_part
 from leakscope.leakage.scrutiny.closer_look import CloserLook, look_closer
 from leakscope.leakage.scrutiny.interface_figures import BEYOND
 from leakscope.leakage.scrutiny.plausibility import no_probability, sample_of, warnings_about
@@ -50,6 +51,7 @@ from leakscope.records.artifacts import (
     write_json,
     write_sealed,
 )
+from leakscope.records.documents import IntArray
 from leakscope.records.measured import Measured
 from leakscope.records.models.model_config import ModelConfig
 from leakscope.records.models.model_figures import ModelFigures
@@ -106,7 +108,7 @@ def audit_into(
     """`audit` in a directory that the caller has claimed."""
     resources, out = resources or Resources(), run.path
     corpus = corpus.trained_on(settings.trained_on)
-    scoring = _Scoring(corpus, run.work, resources.workers, progress)
+    scoring = _Scoring(corpus, run.work, resources.workers, progress, subject.users)
     load = partial(_interface, subject.load, settings.confidence)
     words = PIECE_WORDS if isinstance(subject.config, ModelConfig) else SLOW_PIECE_WORDS
     parts = scoring.score(subject.digest, load, settings, words)
@@ -119,14 +121,17 @@ def audit_into(
         load, judge, corpus, settings, counted, progress, measure=not subject.measured
     )
     figures = subject.figures.updated(look.figures)
-    figures = figures.updated(_on_every_word(parts, corpus, settings))
+    part = None if subject.users is None else sizes.of(subject.users)
+    words = corpus.counts().words if part is None else part.words
+    figures = figures.updated(_on_every_word(parts, words, settings))
     figures = figures.updated(_benchmark(judge, scoring, settings, resources.threads))
     near_ties = sum(totals_in(part).near_ties for part in parts)
     metrics = metrics_of(counted, corpus, settings, figures, near_ties, look.findings)
+    metrics = metrics.model_copy(update={"audited": part})
     metrics = _questioned(metrics, subject, corpus, settings, look.notices)
     subject.confirm()
     progress("write", 0, 1)
-    _write_tables(out, parts, corpus, settings, counted, look, sizes)
+    _write_tables(out, parts, corpus, settings, counted, look, sizes, subject.users)
     write_json(out / "metrics.json", metrics)
     record = None if judge is None else judge.record
     made = [name for name in RUN_FILES if name.endswith(".parquet") and (out / name).exists()]
@@ -161,6 +166,7 @@ def _questioned(
         vocabulary,
         lambda: sample_of(subject.load(), corpus, settings.top_k),
     )
+    notices = (*notices_of_part(metrics, settings), *notices)
     return metrics.model_copy(update={"warnings": told, "notices": notices})
 
 
@@ -172,6 +178,8 @@ class _Scoring:
     work: Path
     workers: int
     progress: Progress
+    users: IntArray | None = None
+    """Whose documents are scored; None: all users'."""
 
     def score(
         self, digest: str, load: Callable[[], LanguageModel], settings: ReportSettings, words: int
@@ -186,9 +194,12 @@ class _Scoring:
             "block_list": settings.block_list,
             "leakscope": version("leakscope"),
             "trained_on": self.corpus.training,
+            "users": None if self.users is None else self.users.tolist(),
         }
         shards = [shard.digest for shard in self.corpus.shards]
-        pieces = pieces_of(self.corpus, words)
+        pieces = pieces_of(self.corpus, words, self.users)
+        if not pieces and self.users is not None:
+            raise nobody_trained_on()
         return map_shards(
             ScoreStage(
                 self.corpus.path,
@@ -197,6 +208,7 @@ class _Scoring:
                 load,
                 settings.top_k,
                 settings.full_perplexity,
+                self.users,
             ),
             [digest_of({**identity, "shard": shards[at.shard], "piece": at[1:]}) for at in pieces],
             self.work,
@@ -208,11 +220,11 @@ class _Scoring:
         )
 
 
-def _on_every_word(parts: list[Path], corpus: Corpus, settings: ReportSettings) -> ModelFigures:
-    """The training perplexity, if every word was asked for."""
+def _on_every_word(parts: list[Path], words: int, settings: ReportSettings) -> ModelFigures:
+    """The training perplexity, if every one of the `words` that were scored was asked for."""
     if not settings.full_perplexity:
         return ModelFigures()
-    mean = math.fsum(totals_in(part).log_prob for part in parts) / corpus.counts().words
+    mean = math.fsum(totals_in(part).log_prob for part in parts) / words
     if np.isnan(mean):
         raise no_probability()
     exact: Measured[float] = Measured.absent("the training perplexity was measured on every word")
@@ -247,6 +259,7 @@ def _write_tables(
     counted: CountedSequences,
     look: CloserLook,
     sizes: UserSizes,
+    users: IntArray | None,
 ) -> None:
     """All Parquet files of the run; words and keys only if they are to be revealed."""
     members, sequences = counted.members, counted.sequences
@@ -264,7 +277,7 @@ def _write_tables(
     source = SequenceSource(counted, look.findings, chosen, spelled)
     write_sequences(out / "sequences.parquet", source, listed)
     write_occurrences(out / "occurrences.parquet", parts, counted, look.findings.public)
-    write_users(out / "users.parquet", counted, look.findings, sizes, keys)
+    write_users(out / "users.parquet", counted, look.findings, sizes, keys, users)
     if look.answers is not None:
         write_answers(out / "validation.parquet", look.answers)
         if look.answers.documents is not None and not settings.hardened:
