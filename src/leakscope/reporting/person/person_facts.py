@@ -158,7 +158,7 @@ def facts(record: PersonRecord) -> list[Fact]:
         _share_fact(
             record,
             "unique",
-            "Of them, in unique sequences",
+            "Words in unique sequences",
             f"Words that it predicts as part of a sequence that nobody else has, {whole}.",
         ),
     ]
