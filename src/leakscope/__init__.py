@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from leakscope.commands.export import export
     from leakscope.commands.harden import harden
     from leakscope.commands.open_run import open_run
+    from leakscope.commands.person import person
     from leakscope.commands.probe import probe
+    from leakscope.commands.render import render
     from leakscope.commands.report import report
     from leakscope.commands.suggest import suggest
     from leakscope.commands.train import train
@@ -44,7 +46,9 @@ _HOMES = {
     "harden": "commands.harden",
     "make_private": "training.dp.custom_loop.make_private",
     "open_run": "commands.open_run",
+    "person": "commands.person",
     "probe": "commands.probe",
+    "render": "commands.render",
     "report": "commands.report",
     "suggest": "commands.suggest",
     "train": "commands.train",
@@ -64,7 +68,9 @@ __all__ = [
     "harden",
     "make_private",
     "open_run",
+    "person",
     "probe",
+    "render",
     "report",
     "settings",
     "study",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         EndpointAccess,
         InterfaceSettings,
         RunningSettings,
+        UserChoice,
     )
     from leakscope.canaries.canary_settings import (
         AttackSettings,
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
         DemoSettings,
         ExportSettings,
         HardenSettings,
+        PersonSettings,
         ProbeSettings,
+        RenderSettings,
         SuggestSettings,
         TrainChoices,
         VerifySettings,
@@ -70,10 +73,12 @@ __all__ = [
     "InputSettings",
     "InterfaceSettings",
     "LoadingSettings",
+    "PersonSettings",
     "PlantSettings",
     "PrivacySettings",
     "ProbeSettings",
     "PublicSettings",
+    "RenderSettings",
     "ReportSettings",
     "RequestLimits",
     "RunningSettings",
@@ -84,6 +89,7 @@ __all__ = [
     "TrainSettings",
     "TripletSettings",
     "UpdateStudySettings",
+    "UserChoice",
     "VerifySettings",
 ]
 

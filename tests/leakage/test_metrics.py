@@ -17,7 +17,8 @@ ONE = {("code",): {"alpha": 0.9}, ("code", "alpha"): {"beta": 0.9}}
 NONE = {("code", "alpha"): {"zero": 0.9}}
 MAY_BE_NULL = [
     name for name, field in Metrics.model_fields.items()
-    if type(None) in getattr(field.annotation, "__args__", ()) and name != "user_threshold"
+    if type(None) in getattr(field.annotation, "__args__", ())
+    and name not in ("user_threshold", "audited")
 ]  # fmt: skip
 
 

@@ -54,6 +54,7 @@ def test_manifests_keep_every_value(run_of, name):
     after = open_run(run)[0].model_dump(mode="json")
     added = {  # settings that those versions did not have
         "phone_region": None, "trained_on": None, "decoy_words": None, "false_discovery_rate": 0.05,
+        "audited": None,
     }  # fmt: skip
     assert after["settings"] == before["settings"] | added
     assert after["public"] == before["public"]

@@ -14,6 +14,7 @@ from leakscope.auditing.provenance import of_model_from_elsewhere, of_our_model
 from leakscope.auditing.public_models import public_source, same_public_model, with_model_found
 from leakscope.auditing.public_settings import PublicSettings
 from leakscope.auditing.running_settings import RunningSettings
+from leakscope.auditing.users.chosen_users import chosen_users, record_of
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress
 from leakscope.leakage.pipeline import Resources, audit_into
@@ -24,6 +25,7 @@ from leakscope.models.subword.hub import find_model
 from leakscope.models.subword.loading import is_pretrained
 from leakscope.records.artifacts import digest_of_file
 from leakscope.records.block_lists.block_list import BlockList
+from leakscope.records.documents import IntArray
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.runs.report_settings import ReportSettings
 
@@ -38,6 +40,10 @@ class ReportJob:
     loading: LoadingSettings = field(default_factory=LoadingSettings)
     running: RunningSettings = field(default_factory=RunningSettings)
     block_list: Path | None = None
+    chosen: Path | None = None
+    """The file with the keys of the users to audit; None: all."""
+    users: IntArray | None = None
+    """Their numbers."""
     options: dict[str, Any] = field(default_factory=dict)
     """The options as they were given, for the manifest."""
     page: Callable[[Path], object] | None = None
@@ -50,9 +56,11 @@ class ReportJob:
         lowercase = self.corpus.manifest.settings.lowercase
         digest = None if self.block_list is None else _checked(self.block_list, lowercase=lowercase)
         threads = max(1, self.running.threads // self.running.workers)
+        users = None if self.chosen is None else chosen_users(self.chosen, self.corpus)
         return replace(
             self,
-            settings=replace(self.settings, block_list=digest),
+            settings=replace(self.settings, block_list=digest, audited=record_of(users)),
+            users=users,
             public=with_model_found(self.public),
             loading=with_base_found(replace(self.loading, threads=threads)),
         )
@@ -88,7 +96,8 @@ class ReportJob:
             connection = Connection(endpoint, limits, kept, self.corpus, progress)
             subject = served_subject(endpoint, connection, self.running.name)
             try:
-                job._audit(replace(subject, options=self.options), None, run, progress)
+                subject = replace(subject, options=self.options, users=self.users)
+                job._audit(subject, None, run, progress)
             finally:
                 connection.close()
 
@@ -133,7 +142,7 @@ class ReportJob:
 
     def _subject(self, path: Path, name: str | None) -> Subject:
         found = subject_of(path, self.corpus, self.loading, name=name, block_list=self.block_list)
-        return replace(found, options=self.options)
+        return replace(found, options=self.options, users=self.users)
 
     def _audit(
         self,

@@ -35,6 +35,15 @@ class InterfaceSettings:
 
 
 @dataclass(frozen=True)
+class UserChoice:
+    """Whose documents a report is about."""
+
+    users: Path | None = None
+    """Audit only the users in this file, one key a line. Their sequences are still counted in the
+    whole corpus."""
+
+
+@dataclass(frozen=True)
 class EndpointAccess:
     """How an endpoint is entered, and where its answers are kept."""
 

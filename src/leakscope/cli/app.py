@@ -13,9 +13,9 @@ from leakscope.cli.wrong_usage import sentence
 
 COMMANDS = (
     "demo", "corpus build", "corpus clean", "corpus info", "corpus synth", "train", "report",
-    "compare", "harden", "suggest", "diff", "probe", "canary plant", "canary exposure",
-    "canary attack", "canary bound", "study mitigations", "study updates", "export", "verify",
-    "completion",
+    "compare", "person", "render", "harden", "suggest", "diff", "probe", "canary plant",
+    "canary exposure", "canary attack", "canary bound", "study mitigations", "study updates",
+    "export", "verify", "completion",
 )  # fmt: skip
 """Each is in the file of its name, such as `corpus_build.py`."""
 

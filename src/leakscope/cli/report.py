@@ -69,6 +69,10 @@ def _check(
             if gate.holds(*known):
                 failed = True
                 tell(f"gate: {gate.text} holds for {where}: it is {value:g}")
+            elif known[0].audited is not None:
+                part, whole = known[0].audited.users, known[0].users
+                told = f"only {part:,} of {whole:,} users were audited"
+                tell(f"gate: {gate.text} does not hold; {told}")
     if failed:
         raise SystemExit(1)
 

@@ -67,6 +67,42 @@ class ExportSettings:
 
 
 @dataclass(frozen=True)
+class PersonSettings:
+    """Whom the page is about."""
+
+    user: str | None = None
+    """The user's key, as the corpus has it. A redacted run has no keys; then --corpus is needed."""
+    number: int | None = None
+    """The user's number in the run, instead of the key."""
+    corpus: Path | None = None
+    """The corpus that the report was made on, to look up the user there."""
+
+    def __post_init__(self) -> None:
+        if (self.user is None) == (self.number is None):
+            raise LeakscopeError("Name the user by either --user or --number.")
+        if self.number is not None and not 0 <= self.number < 1 << 31:
+            raise LeakscopeError("--number is a user's number, from 0 on.")
+
+
+@dataclass(frozen=True)
+class RenderSettings:
+    """What a run is written again with."""
+
+    redact: bool = False
+    """Leave out all words and user keys, as a report without --reveal does: what can be shared."""
+    reveal: bool = False
+    """Fill in the words and user keys that a redacted run leaves out, from --corpus."""
+    corpus: Path | None = None
+    """The corpus that the report was made on; needed to reveal."""
+
+    def __post_init__(self) -> None:
+        if self.redact == self.reveal:
+            raise LeakscopeError("Give either --redact or --reveal.")
+        if self.reveal != (self.corpus is not None):
+            raise LeakscopeError("--reveal and --corpus belong together; give both or neither.")
+
+
+@dataclass(frozen=True)
 class SuggestSettings:
     """How long the action list is."""
 

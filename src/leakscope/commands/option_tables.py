@@ -11,6 +11,7 @@ from leakscope.models.word.architecture import Architecture, Preset
 
 _REPORT = (
     Part("leakscope.records.runs.report_settings:ReportSettings", "What to measure"),
+    Part("leakscope.auditing.running_settings:UserChoice", "What to measure"),
     Part("leakscope.auditing.public_settings:PublicSettings", "Public model"),
     Part("leakscope.auditing.running_settings:InterfaceSettings", "Hardening"),
     Part("leakscope.auditing.loading_settings:LoadingSettings", "Hugging Face models"),
@@ -79,6 +80,8 @@ _PARTS: dict[str, tuple[Part, ...]] = {
     "report": _REPORT,
     "compare": (Part(f"{_SMALL}:CompareSettings", "Options"),),
     "harden": (Part(f"{_SMALL}:HardenSettings", "Options"),),
+    "person": (Part(f"{_SMALL}:PersonSettings", "Options"),),
+    "render": (Part(f"{_SMALL}:RenderSettings", "Options"),),
     "suggest": (Part(f"{_SMALL}:SuggestSettings", "Options"),),
     "verify": (Part(f"{_SMALL}:VerifySettings", "Signatures"),),
     "probe": (

@@ -8,7 +8,12 @@ from typing import Any
 from leakscope.auditing.loading_settings import LoadingSettings
 from leakscope.auditing.public_settings import PublicSettings
 from leakscope.auditing.report_job import ReportJob
-from leakscope.auditing.running_settings import EndpointAccess, InterfaceSettings, RunningSettings
+from leakscope.auditing.running_settings import (
+    EndpointAccess,
+    InterfaceSettings,
+    RunningSettings,
+    UserChoice,
+)
 from leakscope.commands.given import Given
 from leakscope.commands.signatures import takes_options_of
 from leakscope.corpus.store import Corpus
@@ -61,6 +66,7 @@ def report(
         loading=given.make(LoadingSettings),
         running=running,
         block_list=given.make(InterfaceSettings).block_list,
+        chosen=given.make(UserChoice).users,
         options={"model": os.fspath(model), "corpus": os.fspath(corpus)} | given.as_plain(),
         page=write_page,
     ).prepared()

@@ -10,7 +10,7 @@ import numpy as np
 
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
-from leakscope.leakage.chance.held_out_runs import held_out_decoys
+from leakscope.leakage.chance.held_out_runs import HeldOutRuns
 from leakscope.leakage.correct_runs.corpus_scoring import CorpusScoring
 from leakscope.leakage.correct_runs.score_stage import PIECE_WORDS, SLOW_PIECE_WORDS, totals_in
 from leakscope.leakage.counts.user_sizes import UserSizes
@@ -26,6 +26,7 @@ from leakscope.leakage.run_tables.occurrence_table import write_occurrences
 from leakscope.leakage.run_tables.sequence_table import SequenceSource, write_sequences
 from leakscope.leakage.run_tables.spelling import Speller, user_keys
 from leakscope.leakage.run_tables.user_table import write_users
+from leakscope.leakage.scrutiny.audited_part import nobody_trained_on, notices_of_part
 from leakscope.leakage.scrutiny.closer_look import CloserLook, look_closer
 from leakscope.leakage.scrutiny.interface_figures import BEYOND
 from leakscope.leakage.scrutiny.plausibility import no_probability, sample_of, warnings_about
@@ -38,6 +39,7 @@ from leakscope.models.evaluation import perplexity_of
 from leakscope.models.interface import LanguageModel
 from leakscope.models.wrappers.hardened import HardenedModel
 from leakscope.records.artifacts import digest_of, seal_files, write_json, write_sealed
+from leakscope.records.documents import IntArray
 from leakscope.records.measured import Measured
 from leakscope.records.models.model_config import ModelConfig
 from leakscope.records.models.model_figures import ModelFigures
@@ -94,16 +96,20 @@ def audit_into(
     """`audit` in a directory that the caller has claimed."""
     resources, out = resources or Resources(), run.path
     corpus = corpus.trained_on(settings.trained_on)
-    scoring = CorpusScoring(corpus, run.work, resources.workers, progress)
+    scoring = CorpusScoring(corpus, run.work, resources.workers, progress, subject.users)
     load = partial(_interface, subject.load, settings.confidence)
     words = PIECE_WORDS if isinstance(subject.config, ModelConfig) else SLOW_PIECE_WORDS
     parts = scoring.score(subject.digest, load, settings, words)
+    if not parts and subject.users is not None:
+        raise nobody_trained_on()
     sizes = UserSizes(corpus.manifest.users)
     streams = [sizes.watch(shard) for shard in corpus.shards]
     counted = count_sequences(parts, streams, corpus.manifest.lexicon, resources.threads, progress)
     corpus.require_counts(None, int(sizes.documents.sum()), int(sizes.words.sum()))
-    threads = resources.threads
-    decoys = held_out_decoys(scoring, subject.digest, load, settings, counted, words, threads)
+    part = None if subject.users is None else sizes.of(subject.users)
+    asked = corpus.counts().words if part is None else part.words
+    heard = HeldOutRuns(scoring, subject.digest, load, words, resources.threads)
+    decoys = heard.decoys(settings, counted, asked)
     judge = None if public is None else public(counted.owners())
     look = look_closer(
         load,
@@ -116,14 +122,15 @@ def audit_into(
         measure=not subject.measured,
     )
     figures = subject.figures.updated(look.figures)
-    figures = figures.updated(_on_every_word(parts, corpus, settings))
+    figures = figures.updated(_on_every_word(parts, asked, settings))
     figures = figures.updated(_benchmark(judge, scoring, settings, resources.threads))
     near_ties = sum(totals_in(part).near_ties for part in parts)
     metrics = metrics_of(counted, corpus, settings, figures, near_ties, look.findings)
+    metrics = metrics.model_copy(update={"audited": part})
     metrics = _questioned(metrics, subject, corpus, settings, look.notices)
     subject.confirm()
     progress("write", 0, 1)
-    _write_tables(out, parts, corpus, settings, counted, look, sizes)
+    _write_tables(out, parts, corpus, settings, counted, look, sizes, subject.users)
     write_json(out / "metrics.json", metrics)
     record = None if judge is None else judge.record
     made = [name for name in RUN_FILES if name.endswith(".parquet") and (out / name).exists()]
@@ -158,14 +165,15 @@ def _questioned(
         vocabulary,
         lambda: sample_of(subject.load(), corpus, settings.top_k),
     )
+    notices = (*notices_of_part(metrics, settings), *notices)
     return metrics.model_copy(update={"warnings": told, "notices": notices})
 
 
-def _on_every_word(parts: list[Path], corpus: Corpus, settings: ReportSettings) -> ModelFigures:
-    """The training perplexity, if every word was asked for."""
+def _on_every_word(parts: list[Path], words: int, settings: ReportSettings) -> ModelFigures:
+    """The training perplexity, if every one of the `words` that were scored was asked for."""
     if not settings.full_perplexity:
         return ModelFigures()
-    mean = math.fsum(totals_in(part).log_prob for part in parts) / corpus.counts().words
+    mean = math.fsum(totals_in(part).log_prob for part in parts) / words
     if np.isnan(mean):
         raise no_probability()
     exact: Measured[float] = Measured.absent("the training perplexity was measured on every word")
@@ -200,6 +208,7 @@ def _write_tables(
     counted: CountedSequences,
     look: CloserLook,
     sizes: UserSizes,
+    users: IntArray | None,
 ) -> None:
     """All Parquet files of the run; words and keys only if they are to be revealed."""
     members, sequences = counted.members, counted.sequences
@@ -217,7 +226,7 @@ def _write_tables(
     source = SequenceSource(counted, look.findings, chosen, spelled)
     write_sequences(out / "sequences.parquet", source, listed)
     write_occurrences(out / "occurrences.parquet", parts, counted, look.findings.public)
-    write_users(out / "users.parquet", counted, look.findings, sizes, keys)
+    write_users(out / "users.parquet", counted, look.findings, sizes, keys, users)
     if look.answers is not None:
         write_answers(out / "validation.parquet", look.answers)
         if look.answers.documents is not None and not settings.hardened:

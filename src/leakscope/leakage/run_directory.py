@@ -11,6 +11,7 @@ from pathlib import Path
 from leakscope.corpus.store import Corpus
 from leakscope.leakage.subject import Subject
 from leakscope.records.artifacts import already, private_directory
+from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.public_model import PublicModelRecord
 from leakscope.records.output_claim import claimed
 from leakscope.records.runs.report_settings import ReportSettings
@@ -82,6 +83,17 @@ def manifest_of(
     )
 
 
+def corpus_of_run(run: Path, manifest: RunManifest, corpus: Corpus) -> Corpus:
+    """The corpus with the D of a finished run; raise if the run was made on another corpus."""
+    known = (corpus.manifest.digest, corpus.manifest.lexicon_digest)
+    if (manifest.corpus_digest, manifest.lexicon_digest) != known:
+        raise LeakscopeError(
+            f"{run} is a run on another corpus than {corpus.path}; give the one that the report "
+            f"was made on."
+        )
+    return corpus.trained_on(manifest.trained_on)
+
+
 def is_same_run(
     out: Path,
     subject: Subject,
@@ -98,6 +110,11 @@ def is_same_run(
     wanted = manifest_of(subject, corpus, settings, None)
     # Options say how it was run as well: on how many threads, or into which directory. Runs of
     # earlier versions have no seal.
-    alike = {"public": None, "options": wanted.options, "sealed": True}
+    alike = {
+        "public": None,
+        "options": wanted.options,
+        "rendered_from": None,
+        "sealed": True,
+    }
     same = known.model_copy(update=alike) == wanted
     return same and same_public_model(known.public)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from leakscope.models.interface import LanguageModel
+from leakscope.records.documents import IntArray
 from leakscope.records.models.audited_model import AuditedModel
 from leakscope.records.models.model_figures import ModelFigures
 
@@ -24,6 +25,8 @@ class Subject:
     """The options of the command as they were given, for the manifest."""
     packages: tuple[str, ...] = ()
     """What else computes its answers, for the versions in the manifest."""
+    users: IntArray | None = None
+    """The numbers of the users whose documents are audited, rising; None: all users'."""
     measured: bool = True
     """Whether `figures` has what can be known of the validation words; if not, it is measured."""
     confirm: Callable[[], None] = lambda: None

@@ -55,6 +55,8 @@ class Column:
     """Null in a redacted run."""
     unique_only: bool = False
     """Null where the row has no unique sequence, and where it was not measured."""
+    by_occurrence: bool = False
+    """A list with a value for each listed occurrence, whosesoever it is."""
     display: Display | None = None
     """None: it is in the file only."""
 

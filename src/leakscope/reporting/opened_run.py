@@ -55,7 +55,7 @@ class Run:
         return (
             f"Run({str(self.path)!r}: {self.manifest.name}, top-{found.top_k}, "
             f"{found.unique_sequences} unique sequences of {found.users_with_unique} of "
-            f"{found.users} users)"
+            f"{found.asked.users} users)"
         )
 
     def _repr_html_(self) -> str:

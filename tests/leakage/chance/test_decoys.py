@@ -16,7 +16,7 @@ from leakscope.corpus.build_settings import BuildSettings
 from leakscope.corpus.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.corpus.split import TRAIN, VALIDATION
-from leakscope.leakage.chance.held_out_runs import NO_HELD_OUT, NOT_ASKED, held_out_decoys
+from leakscope.leakage.chance.held_out_runs import NO_HELD_OUT, NOT_ASKED, HeldOutRuns
 from leakscope.leakage.correct_runs.corpus_scoring import CorpusScoring
 from leakscope.leakage.pipeline import audit
 from leakscope.leakage.sequences.counted import count_sequences
@@ -89,9 +89,8 @@ def test_equal_the_definition(seed, k):
         parts = scoring.score("m", lambda: model.reading(corpus.lexicon), asked, 1000)
         streams = [shard.documents() for shard in corpus.shards]
         counted = count_sequences(parts, streams, corpus.manifest.lexicon, 1)
-        found = held_out_decoys(
-            scoring, "m", lambda: model.reading(corpus.lexicon), asked, counted, 1000, 1
-        ).value
+        heard = HeldOutRuns(scoring, "m", lambda: model.reading(corpus.lexicon), 1000, 1)
+        found = heard.decoys(asked, counted, corpus.counts().words).value
         documents = {
             int(number): (int(user), corpus.lexicon.spell(chunk.words_of(index)))
             for chunk in corpus.documents(VALIDATION)

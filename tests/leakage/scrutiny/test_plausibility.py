@@ -117,8 +117,8 @@ def test_a_model_that_knows_its_data_has_no_warning(make_corpus, tmp_path):
 
 def metrics(correct, **more):
     fields = {
-        "top_k": 1, "words": 10_000, "correct_words": correct, "train_perplexity": None,
-        "validation_perplexity": None, "validation_accuracy": None,
+        "top_k": 1, "users": 9, "documents": 99, "words": 10_000, "correct_words": correct,
+        "train_perplexity": None, "validation_perplexity": None, "validation_accuracy": None,
     }  # fmt: skip
     return Metrics.model_construct(**fields | more)
 

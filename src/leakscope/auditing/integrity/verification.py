@@ -35,6 +35,7 @@ _KINDS = {
     "model": {"config.json", "vocabulary.json"},
     "cross-fitted models": {"folds.json"},
     "hardening": {"harden.json"},
+    "person": {"person.json"},
     "canaries": {"canaries.json"},
     "exposure of canaries": {"exposure.json"},
     "attack on canaries": {"attack.json"},
@@ -46,7 +47,7 @@ _KINDS = {
 """The files that each kind of directory has, the most telling first."""
 _MAIN = (
     "manifest.json", "config.json", "folds.json", "harden.json", "canaries.json", "exposure.json",
-    "attack.json", "bound.json", "study.json", "diff.json",
+    "attack.json", "bound.json", "study.json", "diff.json", "person.json",
 )  # fmt: skip
 """Records that say whether they have a seal."""
 

@@ -68,12 +68,11 @@ class PublicOpinion:
 def chance_line(
     counted: CountedSequences,
     decoys: Decoys,
-    words: int,
     rate: float,
     public: PublicOpinion | None = None,
 ) -> ChanceLine:
-    """`words` are those of the documents that S comes from."""
-    sequences, more = counted.sequences, words / decoys.words
+    """Of S, `counted`, at this false discovery rate."""
+    sequences, more = counted.sequences, decoys.share.weight
     rows = np.flatnonzero(sequences.unique)
     decoys, theirs, alike = _judged(decoys, public)
     mine = None if public is None else public.ratios[rows]
@@ -97,7 +96,7 @@ def chance_line(
         {int(n): float(by_length[n]) for n in np.flatnonzero(by_length)},
         least_list(more, rate),
         len(decoys),
-        decoys.words,
+        decoys.share.held_out,
         decoys.of_others,
     )
 

@@ -29,6 +29,27 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
+class HeldOutShare:
+    """How much held-out text there is beside the text that S comes from, in words."""
+
+    held_out: int
+    trained: int
+
+    @property
+    def weight(self) -> float:
+        """For how many sequences of S one from the held-out text stands."""
+        return self.trained / self.held_out
+
+    def weight_of(self, came_out: LongArray) -> Floats:
+        """[n] the same for sequences that came out so often in both together: at least once in the
+        held-out text, which is the less of a coincidence the more often.
+        """
+        share = self.held_out / (self.held_out + self.trained)
+        found: Floats = 1 / -np.expm1(came_out * np.log1p(-share))
+        return found
+
+
+@dataclass(frozen=True)
 class Decoys:
     """d decoys, and where they come from."""
 
@@ -40,8 +61,7 @@ class Decoys:
     """[d] whether the user has repeated it."""
     weights: Floats
     """[d] for how many sequences of D each stands."""
-    words: int
-    """Held-out words that were read."""
+    share: HeldOutShare
     of_others: float
     """Share of these words whose users have no training document."""
 
@@ -87,10 +107,10 @@ def _first_of_each(values: LongArray, always: BoolArray) -> BoolArray:
 
 
 def find_decoys(
-    parts: list[Path], words: int, counted: CountedSequences, corpus: Corpus, threads: int
+    parts: list[Path], share: HeldOutShare, counted: CountedSequences, corpus: Corpus, threads: int
 ) -> Decoys:
-    """From the scored held-out documents `parts`, of so many words; counted in D and in the
-    held-out documents. `counted` is S.
+    """From the scored held-out documents `parts`; counted in D and in the held-out documents.
+    `counted` is S.
     """
     trie = Trie.empty(corpus.manifest.lexicon)
     members = gather(parts, trie)
@@ -106,12 +126,11 @@ def find_decoys(
     # be another one's: a decoy too many.
     own = nowhere | ((in_d.users == 1) & (in_all.users == held.users))[nodes]
     chosen = np.flatnonzero(own)
-    trained = corpus.counts().words
-    weights = np.full(len(chosen), trained / words)
+    weights = np.full(len(chosen), share.weight)
     again = ~once[chosen]
     came_out = _in_s(trie, nodes[chosen[again]], counted) + np.bincount(nodes)[nodes[chosen[again]]]
-    weights[again] = 1 / -np.expm1(came_out * np.log1p(-words / (words + trained)))
-    return Decoys(members, chosen, again, weights, words, _of_others(corpus))
+    weights[again] = share.weight_of(came_out)
+    return Decoys(members, chosen, again, weights, share, _of_others(corpus))
 
 
 def _in_s(trie: Trie, nodes: IntArray, counted: CountedSequences) -> LongArray:

@@ -1,9 +1,9 @@
 """Run the model over the held-out documents as over D, for decoys."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from leakscope.leakage.chance.decoys import Decoys, find_decoys
+from leakscope.leakage.chance.decoys import Decoys, HeldOutShare, find_decoys
 from leakscope.leakage.correct_runs.corpus_scoring import CorpusScoring
 from leakscope.leakage.correct_runs.score_stage import words_in
 from leakscope.leakage.sequences.counted import CountedSequences
@@ -17,28 +17,43 @@ NOT_ASKED = "held-out documents were not to be read (--decoy-words 0)"
 TOO_FEW = "too few held-out documents were drawn; give more --decoy-words"
 
 
-def held_out_decoys(
-    scoring: CorpusScoring,
-    digest: str,
-    load: Callable[[], LanguageModel],
-    settings: ReportSettings,
-    counted: CountedSequences,
-    piece: int,
-    threads: int,
-) -> Measured[Decoys]:
-    """The decoys of a model whose S is `counted`, from all held-out documents or from about as many
-    words as are asked for, in pieces of so many; or why there are none.
-    """
-    corpus, asked = scoring.corpus, settings.decoy_words
-    total = corpus.held_out.words
-    if not total:
-        return Measured.absent(NO_HELD_OUT)
-    if asked == 0:
-        return Measured.absent(NOT_ASKED)
-    share = 1.0 if asked is None else min(1.0, asked / total)
-    held = replace(scoring, corpus=corpus.held_out_as_training(), share=share, stage=STAGE)
-    parts = held.score(digest, load, replace(settings, full_perplexity=False), piece)
-    words = sum(words_in(part) for part in parts)
-    if not words:
-        return Measured.absent(TOO_FEW)
-    return Measured(find_decoys(parts, words, counted, corpus, threads))
+@dataclass(frozen=True)
+class HeldOutRuns:
+    """A model and how it is run; `load` brings it."""
+
+    scoring: CorpusScoring
+    digest: str
+    load: Callable[[], LanguageModel]
+    piece: int
+    """Words that are scored at a time."""
+    threads: int
+
+    def decoys(
+        self, settings: ReportSettings, counted: CountedSequences, words: int
+    ) -> Measured[Decoys]:
+        """The decoys that answer for the unique sequences of S, `counted`, which comes from so many
+        words; from all held-out documents or from about as many words as are asked for. Or why
+        there are none.
+        """
+        corpus, asked = self.scoring.corpus, settings.decoy_words
+        total = corpus.held_out.words
+        if not total:
+            return Measured.absent(NO_HELD_OUT)
+        if asked == 0:
+            return Measured.absent(NOT_ASKED)
+        share = 1.0 if asked is None else min(1.0, asked / total)
+        held = replace(
+            self.scoring,
+            corpus=corpus.held_out_as_training(),
+            users=None,
+            share=share,
+            stage=STAGE,
+        )
+        plain = replace(settings, full_perplexity=False)
+        parts = held.score(self.digest, self.load, plain, self.piece)
+        read = sum(words_in(part) for part in parts)
+        if not read:
+            return Measured.absent(TOO_FEW)
+        return Measured(
+            find_decoys(parts, HeldOutShare(read, words), counted, corpus, self.threads)
+        )

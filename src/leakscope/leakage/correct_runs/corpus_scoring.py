@@ -11,6 +11,7 @@ from leakscope.engine.shard_map import map_shards
 from leakscope.leakage.correct_runs.score_stage import ScoreStage, pieces_of
 from leakscope.models.interface import LanguageModel
 from leakscope.records.artifacts import digest_of, is_intact
+from leakscope.records.documents import IntArray
 from leakscope.records.runs.report_settings import ReportSettings
 
 
@@ -22,6 +23,8 @@ class CorpusScoring:
     work: Path
     workers: int
     progress: Progress
+    users: IntArray | None = None
+    """Whose documents are scored; None: all users'."""
     share: float = 1.0
     """Of the documents that are scored."""
     stage: str = "score"
@@ -40,10 +43,11 @@ class CorpusScoring:
             "block_list": settings.block_list,
             "leakscope": version("leakscope"),
             "trained_on": self.corpus.training,
+            "users": None if self.users is None else self.users.tolist(),
             **({} if self.share >= 1 else {"share": self.share}),
         }
         shards = [shard.digest for shard in self.corpus.shards]
-        pieces = pieces_of(self.corpus, words)
+        pieces = pieces_of(self.corpus, words, self.users)
         return map_shards(
             ScoreStage(
                 self.corpus.path,
@@ -53,6 +57,7 @@ class CorpusScoring:
                 settings.top_k,
                 settings.full_perplexity,
                 self.share,
+                self.users,
                 self.stage,
             ),
             [digest_of({**identity, "shard": shards[at.shard], "piece": at[1:]}) for at in pieces],

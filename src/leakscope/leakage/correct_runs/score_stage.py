@@ -13,7 +13,7 @@ from leakscope.engine.shard_map import Work
 from leakscope.leakage.correct_runs.occurrences import Occurrences, collect
 from leakscope.models.interface import LanguageModel
 from leakscope.records.artifacts import damaged, open_parquet, parquet_sink
-from leakscope.records.documents import Documents, Scores
+from leakscope.records.documents import Documents, IntArray, Scores
 from leakscope.records.ragged import offsets_of
 from leakscope.records.splitmix import scrambled
 
@@ -39,8 +39,8 @@ _SCHEMA = pa.schema(
 
 
 class Piece(NamedTuple):
-    """Documents of D that are scored at a time: `start` to `stop` of those in a shard's row group,
-    with so many words.
+    """Documents of D that are scored at a time: `start` to `stop` of those of the audited users in
+    a shard's row group, with so many words.
     """
 
     shard: int
@@ -50,20 +50,30 @@ class Piece(NamedTuple):
     words: int
 
 
-def pieces_of(corpus: Corpus, words: int) -> list[Piece]:
-    """All of D, in its order, in pieces of about so many words (at least one document)."""
+def pieces_of(corpus: Corpus, words: int, users: IntArray | None = None) -> list[Piece]:
+    """All of D, or what `users` have in it, in its order, in pieces of about so many words (at
+    least one document).
+    """
     found: list[Piece] = []
-    documents = 0
+    documents = all_words = 0
     for shard, each in enumerate(corpus.shards):
         for group, chunk in each.groups():
             start = 0
-            for piece in chunk.pieces(words):
+            for piece in _of_users(chunk, users).pieces(words):
                 stop = start + len(piece)
                 found.append(Piece(shard, group, start, stop, len(piece.ids)))
                 start = stop
             documents += len(chunk)
-    corpus.require_counts(None, documents, sum(piece.words for piece in found))
+            all_words += len(chunk.ids)
+    corpus.require_counts(None, documents, all_words)
     return found
+
+
+def _of_users(documents: Documents, users: IntArray | None) -> Documents:
+    """Those of some users; None: of all."""
+    if users is None:
+        return documents
+    return documents.take(np.flatnonzero(np.isin(documents.users, users)))
 
 
 @dataclass(frozen=True)
@@ -80,13 +90,15 @@ class ScoreStage:
     """Ask for every word's probability, which costs the full softmax."""
     share: float = 1.0
     """Of the documents that are scored; which, their numbers decide."""
+    users: IntArray | None = None
+    """Whose documents the pieces hold; None: all users'."""
     name: str = "score"
 
     def start(self) -> Work:
         """Load the model."""
         model = self.load()
         shards = Corpus.open(self.corpus).trained_on(self.training).shards
-        reader = _PieceReader(shards, texts=model.needs_text)
+        reader = _PieceReader(shards, self.users, texts=model.needs_text)
         return lambda index, target: score_piece(
             model,
             drawn_by_number(reader.read(self.pieces[index]), self.share),
@@ -99,15 +111,16 @@ class ScoreStage:
 class _PieceReader:
     """Reads pieces; those of one row group, one after the other, at the price of one."""
 
-    def __init__(self, shards: list[Shard], *, texts: bool) -> None:
-        self._shards, self._texts = shards, texts
+    def __init__(self, shards: list[Shard], users: IntArray | None, *, texts: bool) -> None:
+        self._shards, self._users, self._texts = shards, users, texts
         self._place: tuple[int, int] | None = None
         self._group = Documents.of([])
 
     def read(self, piece: Piece) -> Documents:
         """The documents of a piece."""
         if self._place != (piece.shard, piece.group):
-            self._group = self._shards[piece.shard].group(piece.group, texts=self._texts)
+            whole = self._shards[piece.shard].group(piece.group, texts=self._texts)
+            self._group = _of_users(whole, self._users)
             self._place = (piece.shard, piece.group)
         found = self._group.part(piece.start, min(piece.stop, len(self._group)))
         if len(found.ids) != piece.words:

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from leakscope.corpus.store import Shard
-from leakscope.records.documents import Documents, LongArray
+from leakscope.records.documents import Documents, IntArray, LongArray
+from leakscope.records.runs.run_metrics import AuditedPart
 
 
 class UserSizes:
@@ -14,6 +15,15 @@ class UserSizes:
     def __init__(self, users: int) -> None:
         self.documents: LongArray = np.zeros(users, np.int64)
         self.words: LongArray = np.zeros(users, np.int64)
+
+    def of(self, users: IntArray) -> AuditedPart:
+        """How much training text some users have."""
+        documents = self.documents[users]
+        return AuditedPart(
+            users=int((documents > 0).sum()),
+            documents=int(documents.sum()),
+            words=int(self.words[users].sum()),
+        )
 
     def watch(self, shard: Shard) -> Iterator[Documents]:
         """The shard's training documents. Shards have users of their own, so threads may watch

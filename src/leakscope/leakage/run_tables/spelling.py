@@ -28,7 +28,12 @@ class Speller:
         return self._lists(offsets - offsets[0], self._contexts.ids[offsets[0] : offsets[-1]])
 
     def _lists(self, offsets: LongArray, ids: IntArray) -> pa.ListArray:
-        return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), self._words.take(ids))
+        return word_lists(self._words, offsets, ids)
+
+
+def word_lists(words: pa.Array, offsets: LongArray, ids: IntArray) -> pa.ListArray:
+    """Row i has the words ids[offsets[i] : offsets[i + 1]], spelled by the lexicon `words`."""
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), words.take(ids))
 
 
 def user_keys(shards: Iterable[dict[int, str]]) -> dict[int, str]:

@@ -41,10 +41,15 @@ def write_users(
     findings: UniqueFindings,
     sizes: UserSizes,
     keys: dict[int, str] | None,
+    audited: IntArray | None = None,
 ) -> None:
-    """One row for each user; `keys` are theirs by number, None if they are withheld."""
+    """One row for each user, of whom only some may be `audited`; `keys` are theirs by number, None
+    if they are withheld.
+    """
     users, owned = len(sizes.documents), Owned.of(counted)
     present = np.flatnonzero(sizes.documents)
+    if audited is not None:
+        present = present[np.isin(present, audited)]
     numbers = np.bincount(owned.owners, minlength=users)
     none = numbers[present] == 0
     longest = np.zeros(users, np.int32)

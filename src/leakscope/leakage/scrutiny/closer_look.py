@@ -93,7 +93,7 @@ def look_closer(
     if not sequences.unique.any():
         nothing = None if judge is None else ratios(members, sequences, PublicAnswers.none())
         findings = UniqueFindings(
-            ratios=nothing, tags={}, chance=_chance(corpus, settings, counted, decoys)
+            ratios=nothing, tags={}, chance=_chance(settings, counted, decoys)
         )
         progress("look closer", 1, 1)
         return CloserLook(findings, answers, figures, notices)
@@ -111,7 +111,7 @@ def look_closer(
     rows = _worth_a_look(sequences, ratio, most)
     least, outside = _contexts(model, corpus, settings, counted, rows)
     tags = personal_data(corpus, members, sequences, chosen, settings.phone_region)
-    chance = _chance(corpus, settings, counted, decoys, theirs)
+    chance = _chance(settings, counted, decoys, theirs)
     progress("look closer", 1, 1, f"{len(rows)} sequences")
     findings = UniqueFindings(said, ratio, rows, least, outside, tags, predicted, chance)
     return CloserLook(findings, answers, figures, (*notices, *doubts_about(chance, counted)))
@@ -161,7 +161,6 @@ def _opinion(
 
 
 def _chance(
-    corpus: Corpus,
     settings: ReportSettings,
     counted: CountedSequences,
     decoys: Measured[Decoys],
@@ -169,8 +168,8 @@ def _chance(
 ) -> Measured[ChanceLine]:
     if decoys.value is None:
         return Measured(None, decoys.reason)
-    rate, words = settings.false_discovery_rate, corpus.counts().words
-    return Measured(chance_line(counted, decoys.value, words, rate, theirs))
+    rate = settings.false_discovery_rate
+    return Measured(chance_line(counted, decoys.value, rate, theirs))
 
 
 def _contexts(

@@ -71,7 +71,7 @@ def warnings_about(
     The validation perplexity is no sign of chance: it grows without bound as a model memorizes.
     """
     _check_possible(metrics, hidden=settings.hardened)
-    seen = TrainingSample(metrics.words, metrics.correct_words, None, metrics.top_k)
+    seen = TrainingSample(metrics.asked.words, metrics.correct_words, None, metrics.top_k)
     perplexity, at_chance = metrics.train_perplexity, False
     if seen.correct <= _chance(seen, vocabulary, NOISE):
         found = sample()
@@ -109,7 +109,7 @@ def _check_possible(metrics: Metrics, *, hidden: bool) -> None:
     interface hides correct words.
     """
     right = {
-        "train": metrics.correct_words / max(metrics.words, 1),
+        "train": metrics.correct_words / max(metrics.asked.words, 1),
         "validation": (metrics.validation_accuracy or {}).get(metrics.top_k),
     }
     for part, accuracy in right.items():

@@ -10,9 +10,10 @@ from leakscope.leakage.correct_runs.occurrences import Occurrences
 from leakscope.leakage.correct_runs.score_stage import read_occurrences
 from leakscope.leakage.counts.counting import Counts
 from leakscope.leakage.counts.trie import Trie
+from leakscope.leakage.sequences.documents_by_number import words_at
 from leakscope.records.artifacts import damaged
 from leakscope.records.documents import BoolArray, Documents, FloatArray, IntArray, LongArray
-from leakscope.records.ragged import offsets_of, places_of
+from leakscope.records.ragged import offsets_of
 from leakscope.records.unique import is_unique
 
 
@@ -139,11 +140,18 @@ class Examples:
 
 def examples(members: Members, sequences: Sequences, most: int) -> Examples:
     """At most `most` occurrences of each sequence."""
-    order = np.lexsort((np.arange(len(members.nodes)), members.starts, sequences.of_member))
-    owner = sequences.of_member[order]
-    begins = np.searchsorted(owner, np.arange(len(sequences)))
+    return shortest_contexts(sequences.of_member, members.starts, len(sequences), most)
+
+
+def shortest_contexts(of_member: IntArray, starts: IntArray, size: int, most: int) -> Examples:
+    """At most `most` occurrences of each of `size` sequences: those with the shortest contexts,
+    among equals the first. `of_member` [o] and `starts` [o] are those of all occurrences.
+    """
+    order = np.lexsort((np.arange(len(of_member)), starts, of_member))
+    owner = of_member[order]
+    begins = np.searchsorted(owner, np.arange(size))
     kept = np.arange(len(order)) - begins[owner] < most if len(order) else np.zeros(0, np.bool_)
-    counts = np.bincount(owner[kept], minlength=len(sequences))
+    counts = np.bincount(owner[kept], minlength=size)
     return Examples(offsets_of(counts), order[kept])
 
 
@@ -159,16 +167,13 @@ def contexts(
     members: Members, chosen: Examples, corpus: Iterable[Documents], most: int
 ) -> Contexts:
     """The last `most` words, at most, of the context of each example; one pass over the corpus."""
-    sizes = np.minimum(members.starts[chosen.members], most).astype(np.int64)
-    offsets = offsets_of(sizes)
-    ids = np.zeros(int(offsets[-1]), np.int32)
-    by_document = np.argsort(members.documents[chosen.members], kind="stable")
-    wanted = members.documents[chosen.members][by_document]
-    for documents in corpus:
-        low, high = np.searchsorted(wanted, [documents.numbers[0], documents.numbers[-1] + 1])
-        here = by_document[low:high]
-        at = np.searchsorted(documents.numbers, wanted[low:high])
-        stops = documents.offsets[at] + members.starts[chosen.members[here]]
-        source = places_of(stops - sizes[here], sizes[here])
-        ids[places_of(offsets[here], sizes[here])] = documents.ids[source]
-    return Contexts(offsets, ids)
+    listed = chosen.members
+    return contexts_at(corpus, members.documents[listed], members.starts[listed], most)
+
+
+def contexts_at(
+    corpus: Iterable[Documents], numbers: LongArray, starts: IntArray, most: int
+) -> Contexts:
+    """The same for occurrences in the documents `numbers` [e], which begin at `starts` [e]."""
+    sizes = np.minimum(starts, most).astype(np.int64)
+    return Contexts(*words_at(corpus, numbers, starts - sizes, sizes))

@@ -5,7 +5,9 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from leakscope.corpus.store import concatenate
-from leakscope.records.documents import Documents, LongArray
+from leakscope.records.documents import Documents, IntArray, LongArray
+from leakscope.records.errors import LeakscopeError
+from leakscope.records.ragged import offsets_of, places_of
 
 PIECE_WORDS = 200_000  # gathered from as many chunks of the corpus as needed
 
@@ -32,3 +34,40 @@ def documents_holding(
             waiting, words, done = [], 0, int(high)
     if waiting:
         yield concatenate(waiting), np.arange(done, len(numbers))
+
+
+def words_at(
+    corpus: Iterable[Documents], numbers: LongArray, starts: LongArray, lengths: LongArray
+) -> tuple[LongArray, IntArray]:
+    """The words of n places, in one pass: place i is in the document `numbers[i]`, begins at its
+    word `starts[i]`, and has the words ids[offsets[i] : offsets[i + 1]], `lengths[i]` of them.
+    Raise where a place is within no document.
+    """
+    offsets = offsets_of(lengths)
+    ids = np.zeros(int(offsets[-1]), np.int32)
+    order = np.argsort(numbers, kind="stable")
+    wanted, done = numbers[order], 0
+    for documents in corpus:
+        low, high = np.searchsorted(wanted, [documents.numbers[0], documents.numbers[-1] + 1])
+        here = order[low:high]
+        at = np.searchsorted(documents.numbers, wanted[low:high])
+        ends = starts[here] + lengths[here]
+        if (
+            (documents.numbers[at] != wanted[low:high]).any()
+            or (starts[here] < 0).any()
+            or (ends > documents.lengths()[at]).any()
+        ):
+            raise _nowhere()
+        source = places_of(documents.offsets[at] + starts[here], lengths[here])
+        ids[places_of(offsets[here], lengths[here])] = documents.ids[source]
+        done += len(here)
+    if done != len(numbers):
+        raise _nowhere()
+    return offsets, ids
+
+
+def _nowhere() -> LeakscopeError:
+    return LeakscopeError(
+        "The run has an occurrence that is within no document of the corpus; give the corpus that "
+        "the report was made on, or make the report again."
+    )

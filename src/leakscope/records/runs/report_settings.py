@@ -11,6 +11,16 @@ TrainedOn = Literal["all", "train"]
 
 
 @dataclass(frozen=True)
+class AuditedUsers:
+    """The users whose documents a report is about, where it is not about all of them."""
+
+    users: int
+    """How many were chosen."""
+    digest: str
+    """Of their numbers."""
+
+
+@dataclass(frozen=True)
 class ReportSettings:
     """What a report is asked."""
 
@@ -52,6 +62,8 @@ class ReportSettings:
     decoy_words: int | None = None
     """Held-out words to measure chance on, by default all of them: the fewer, the wider the
     interval. None at an endpoint unless given."""
+    audited: AuditedUsers | None = field(default=None, metadata={"option": None})
+    """The users who were chosen to be audited; None: all."""
     validation_words: int = 50_000
     """Validation words to measure perplexity and accuracy on. None at an endpoint unless given."""
     phone_region: str | None = None

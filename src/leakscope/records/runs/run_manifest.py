@@ -5,15 +5,26 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from leakscope.records.artifacts import read_json
+from leakscope.records.artifacts import digest_of_file, read_json
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.audited_model import AuditedModel
 from leakscope.records.models.public_model import PublicModelRecord
 from leakscope.records.received_files import refuse_special_files
 from leakscope.records.runs.report_settings import ReportSettings, TrainedOn
 from leakscope.records.runs.run_metrics import Metrics
+from leakscope.records.seal import SEAL
 
 SCHEMA_VERSION = 1
+
+
+class RunDigests(BaseModel):
+    """Which run something was made from, by the digests of two of its files."""
+
+    model_config = ConfigDict(frozen=True)
+
+    manifest: str
+    seal: str | None
+    """It has the digests of all other files; None: an earlier version made that run."""
 
 
 class RunManifest(BaseModel):
@@ -36,6 +47,8 @@ class RunManifest(BaseModel):
     from here."""
     public: PublicModelRecord | None = None
     """The public model, if there was one."""
+    rendered_from: RunDigests | None = None
+    """The run whose tables were redacted or revealed to make this one; None: a report made it."""
     sealed: bool = False
     """Whether a seal lists the digests of all files; earlier versions had none."""
 
@@ -57,3 +70,12 @@ def open_run(path: Path) -> tuple[RunManifest, Metrics]:
             f"{SCHEMA_VERSION}; make the report again."
         )
     return manifest, read_json(path / "metrics.json", Metrics, "a run of leakscope report")
+
+
+def digests_of_run(path: Path) -> RunDigests:
+    """By which a run directory can be known again."""
+    seal = path / SEAL
+    return RunDigests(
+        manifest=digest_of_file(path / "manifest.json"),
+        seal=digest_of_file(seal) if seal.exists() else None,
+    )

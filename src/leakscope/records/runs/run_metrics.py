@@ -3,6 +3,16 @@
 from pydantic import BaseModel, ConfigDict
 
 
+class AuditedPart(BaseModel):
+    """How much of the training data D the model was asked about."""
+
+    model_config = ConfigDict(frozen=True)
+
+    users: int
+    documents: int
+    words: int
+
+
 class Metrics(BaseModel):
     """`metrics.json`. What could not be measured is null and has its reason in `reasons`."""
 
@@ -94,3 +104,11 @@ class Metrics(BaseModel):
     notices: tuple[str, ...] = ()
     """What to bear in mind when reading the numbers, a sentence each; gates are checked all the
     same."""
+    audited: AuditedPart | None = None
+    """The part of D that S was collected from, where only some users were audited; None: all."""
+
+    @property
+    def asked(self) -> AuditedPart:
+        """The part of D that S was collected from."""
+        whole = AuditedPart(users=self.users, documents=self.documents, words=self.words)
+        return self.audited or whole

@@ -47,11 +47,13 @@ COLUMNS: tuple[Column, ...] = (
         pa.list_(pa.list_(pa.string())),
         "the words before it, a list for each listed occurrence",
         withheld=True,
+        by_occurrence=True,
     ),
     Column(
         "context_lengths",
         pa.list_(pa.int32()),
         "words in the whole context of each listed occurrence",
+        by_occurrence=True,
         display=Display(
             "Shortest context",
             "shortest",
@@ -60,7 +62,12 @@ COLUMNS: tuple[Column, ...] = (
             rising=True,
         ),
     ),
-    Column("perplexities", pa.list_(pa.float32()), "perplexity of each listed occurrence"),
+    Column(
+        "perplexities",
+        pa.list_(pa.float32()),
+        "perplexity of each listed occurrence",
+        by_occurrence=True,
+    ),
     Column(
         "lowest_perplexity",
         pa.float32(),
@@ -74,6 +81,7 @@ COLUMNS: tuple[Column, ...] = (
         pa.list_(pa.float32()),
         "the public model's perplexity of each listed occurrence",
         unique_only=True,
+        by_occurrence=True,
     ),
     Column(
         "ratio",

@@ -75,6 +75,10 @@ def differences(runs: Sequence[ComparedRun]) -> list[str]:
             "The runs are over different parts of the corpus (all documents, and those of its "
             "training part), so their counts cannot be compared; see --trained-on."
         )
+    if len({run.manifest.settings.audited for run in runs}) > 1:
+        problems.append(
+            "The runs audited different users (--users), so their counts cannot be compared."
+        )
     if len({run.metrics.top_k for run in runs}) > 1:
         problems.append("The runs use different top-k, so their attackers do not see the same.")
     return problems

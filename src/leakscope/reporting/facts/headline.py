@@ -32,7 +32,7 @@ class Fact:
 
 def leakage(metrics: Metrics) -> list[Fact]:
     """What the model gives away, gravest first."""
-    users = values.share(metrics.users_with_unique, metrics.users)
+    users = values.share(metrics.users_with_unique, metrics.asked.users)
     return [
         Fact(
             "unique_sequences",
@@ -47,7 +47,7 @@ def leakage(metrics: Metrics) -> list[Fact]:
             "Users with unique sequences",
             values.thousands(metrics.users_with_unique),
             "Users with at least one unique sequence that the model repeats.",
-            f"{users} of {values.plural(metrics.users, 'user')}",
+            f"{users} of {_audited(metrics)}",
         ),
         _longest(metrics),
         Fact(
@@ -74,8 +74,8 @@ def extent(metrics: Metrics) -> list[Fact]:
             "Correct words",
             values.thousands(metrics.correct_words),
             "Training words that the model had among its suggestions.",
-            f"{values.share(metrics.correct_words, metrics.words)} "
-            f"of {values.plural(metrics.words, 'word')}",
+            f"{values.share(metrics.correct_words, metrics.asked.words)} "
+            f"of {values.plural(metrics.asked.words, 'word')}",
         ),
         Fact(
             "occurrences",
@@ -131,18 +131,36 @@ def summary(metrics: Metrics) -> str:
     if metrics.unique_sequences == 0:
         return (
             f"Shown only {seen} at each word, an attacker finds no sequence that this model "
-            f"repeats and that {HELD_BY}."
+            f"repeats and that {HELD_BY}{_only_audited(metrics)}."
         )
     text = (
         f"Shown only {seen} at each word, an attacker who knows how a user's text begins can "
         f"draw {values.plural(metrics.unique_sequences, 'sequence')} out of this model that "
         f"{HELD_BY}. "
-        f"{values.thousands(metrics.users_with_unique)} of {values.plural(metrics.users, 'user')} "
+        f"{values.thousands(metrics.users_with_unique)} of {_audited(metrics)} "
         f"{'is' if metrics.users_with_unique == 1 else 'are'} affected"
     )
     if metrics.longest_unique is None:
         return text + "."
     return f"{text}; the longest sequence has {values.plural(metrics.longest_unique, 'word')}."
+
+
+def _audited(metrics: Metrics) -> str:
+    """How many users S is about: "120 users", or "3 audited users" where others were not."""
+    if metrics.audited is None:
+        return values.plural(metrics.users, "user")
+    return values.plural(metrics.audited.users, "audited user")
+
+
+def _only_audited(metrics: Metrics) -> str:
+    """Whose text was not searched, as the end of a sentence; empty where everybody's was."""
+    if metrics.audited is None:
+        return ""
+    return (
+        f", among the text of the {values.plural(metrics.audited.users, 'user')} who "
+        f"{'was' if metrics.audited.users == 1 else 'were'} audited, out of "
+        f"{values.thousands(metrics.users)}"
+    )
 
 
 def _longest(metrics: Metrics) -> Fact:

@@ -90,7 +90,7 @@ def _figures(run: Path, metrics: Metrics) -> list[tuple[str, str, Markup]]:
         (
             "How leakage is spread over users",
             "A steep rise means that few users bear most of it: look at those first.",
-            figures.spread_over_users(unique_by_user(run).tolist(), metrics.users),
+            figures.spread_over_users(unique_by_user(run).tolist(), metrics.asked.users),
         )
     )
     return shown

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from leakscope.records.artifacts import damaged, open_parquet
 from leakscope.records.columns import Column
@@ -77,11 +78,11 @@ def first_sequences(run: Path, limit: int, *, revealed: bool) -> list[SequenceRo
 
     Words are passed on only if the run is `revealed`, whatever the file holds.
     """
-    columns = _columns(sequence_columns.COLUMNS, revealed=revealed)
+    columns = column_names(sequence_columns.COLUMNS, revealed=revealed)
     rows: list[SequenceRow] = []
     for batch in _batches(run / "sequences.parquet", columns, min(BATCH, max(limit, 1))):
         for record in batch.slice(0, limit - len(rows)).to_pylist():
-            rows.append(_sequence_row(record, revealed))
+            rows.append(sequence_row(record, revealed))
         if len(rows) >= limit:
             break
     return rows
@@ -116,7 +117,7 @@ def easiest(run: Path, limit: int, *, revealed: bool) -> list[SequenceRow]:
     among equals; none where the least context was not looked for.
     """
     best: list[tuple[int, float, int, dict[str, Any]]] = []
-    columns = _columns(sequence_columns.COLUMNS, revealed=revealed)
+    columns = column_names(sequence_columns.COLUMNS, revealed=revealed)
     for batch in _batches(run / "sequences.parquet", columns, BATCH):
         if "least_context" not in batch.schema.names:
             return []
@@ -129,16 +130,16 @@ def easiest(run: Path, limit: int, *, revealed: bool) -> list[SequenceRow]:
             best.append((record["least_context"], -ratio, -record["length"], record))
         best.sort(key=lambda each: each[:3])
         del best[limit:]
-    return [_sequence_row(record, revealed) for *_, record in best]
+    return [sequence_row(record, revealed) for *_, record in best]
 
 
 def sequence_of(run: Path, number: int, *, revealed: bool) -> SequenceRow | None:
     """The sequence with this `id`; None if the table does not list it."""
-    columns = _columns(sequence_columns.COLUMNS, revealed=revealed)
+    columns = column_names(sequence_columns.COLUMNS, revealed=revealed)
     for batch in _batches(run / "sequences.parquet", columns, BATCH):
         here = np.flatnonzero(batch.column("id").to_numpy() == number)
         if len(here):
-            return _sequence_row(batch.slice(int(here[0]), 1).to_pylist()[0], revealed)
+            return sequence_row(batch.slice(int(here[0]), 1).to_pylist()[0], revealed)
     return None
 
 
@@ -154,7 +155,7 @@ def unique_by_user(run: Path) -> npt.NDArray[np.int64]:
 
 def most_exposed(run: Path, limit: int, *, revealed: bool) -> list[UserRow]:
     """The `limit` users with most unique sequences, most first; users without any are left out."""
-    columns = _columns(user_columns.COLUMNS, revealed=revealed)
+    columns = column_names(user_columns.COLUMNS, revealed=revealed)
     best: list[dict[str, Any]] = []
     for batch in _batches(run / "users.parquet", columns, BATCH * 4):
         owned = batch.column("unique_sequences").to_numpy()
@@ -166,7 +167,20 @@ def most_exposed(run: Path, limit: int, *, revealed: bool) -> list[UserRow]:
     return [UserRow(record) for record in best]
 
 
-def _columns(registry: Sequence[Column], *, revealed: bool) -> list[str]:
+def rows_with(path: Path, names: list[str], column: str, wanted: Sequence[Any]) -> pa.Table:
+    """The rows of a table in which `column` has one of the `wanted` values: those of the columns
+    `names` that the table has, of which `column` must be one.
+    """
+    found = []
+    for batch in _batches(path, names, BATCH * 4):
+        if column not in batch.schema.names:
+            raise damaged(path)
+        kept = pc.is_in(batch.column(column), value_set=pa.array(wanted, batch[column].type))
+        found.append(batch.filter(kept))
+    return pa.Table.from_batches(found) if found else pa.table({name: [] for name in names})
+
+
+def column_names(registry: Sequence[Column], *, revealed: bool) -> list[str]:
     """The names of a table's columns; those that a redacted run withholds are not even read."""
     return [column.name for column in registry if revealed or not column.withheld]
 
@@ -182,7 +196,8 @@ def _batches(path: Path, columns: list[str], size: int) -> Iterator[Any]:
         raise damaged(path) from None
 
 
-def _sequence_row(record: dict[str, Any], revealed: bool) -> SequenceRow:
+def sequence_row(record: dict[str, Any], revealed: bool) -> SequenceRow:
+    """A row of `sequences.parquet` as it is shown."""
     words = record["sequence"] if revealed else None
     groups = _groups(record, revealed)
     return SequenceRow(

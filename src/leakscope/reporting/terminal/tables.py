@@ -34,6 +34,7 @@ def run_table(manifest: RunManifest, metrics: Metrics) -> RenderableType:
         table.add_row(Text("Notice"), Text(values.printable(notice), style="bold yellow"))
     for label, text in (
         ("Users", values.thousands(metrics.users)),
+        *_audited(metrics),
         ("Documents", values.thousands(metrics.documents)),
         ("Words", values.thousands(metrics.words)),
         ("Suggestions seen (top-k)", values.thousands(metrics.top_k)),
@@ -53,6 +54,11 @@ def run_table(manifest: RunManifest, metrics: Metrics) -> RenderableType:
     table.add_section()
     _facts(table, [*headline.quality(metrics), headline.extent(metrics)[3]])
     return table
+
+
+def _audited(metrics: Metrics) -> list[tuple[str, str]]:
+    """How many users were audited, where it was not all."""
+    return [] if metrics.audited is None else [("Audited", values.thousands(metrics.asked.users))]
 
 
 def compare_table(

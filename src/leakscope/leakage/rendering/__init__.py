@@ -1,0 +1,1 @@
+"""A finished run written again, redacted or revealed, without the model."""
