@@ -21,19 +21,23 @@ _SCHEMA = pa.schema(
         ("user", pa.large_string()),
         ("text", pa.large_string()),
         ("split", pa.string()),
+        ("input", pa.int32()),
+        ("row", pa.int64()),
     ]
 )
 
 
 class HashedRow(NamedTuple):
-    """One document: the hash of its user's key, the key, the text, and its split if that is
-    already decided.
+    """One document: the hash of its user's key, the key, the text, its split if that is already
+    decided, and its origin if that is known.
     """
 
     hash: int
     user: str
     text: str
     split: str | None = None
+    input: int | None = None
+    row: int | None = None
 
 
 def user_hash(user: str) -> int:
@@ -53,7 +57,7 @@ class _Bucket:
         self._writer: pa.ipc.RecordBatchStreamWriter | None = None
 
     def add(self, row: HashedRow, limit: int) -> None:
-        cost = 2 * len(row.text) + len(row.user) + 64
+        cost = 2 * len(row.text) + len(row.user) + 112
         self.size += cost
         self._waiting += cost
         self.low, self.high = min(self.low, row.hash), max(self.high, row.hash)

@@ -27,6 +27,7 @@ from leakscope.corpus.cleaning.steps import (
 from leakscope.corpus.manifest import InputFile
 from leakscope.corpus.personal_data.kinds import Finder
 from leakscope.corpus.readers.rows import Row
+from leakscope.corpus.shard_origins import ShardOrigins
 from leakscope.corpus.split import TRAIN, VALIDATION
 from leakscope.corpus.store import Corpus, Shard
 from leakscope.engine.progress import Progress, silent
@@ -63,6 +64,7 @@ def _clean_into(
         inputs=[origin],
         settings=corpus.manifest.settings,
         split_given=corpus.manifest.split_given,
+        origins=corpus.manifest.origins,
         progress=progress,
     )
     summary = CleanSummary(
@@ -128,7 +130,13 @@ class _Steps:
         keys: dict[int, str] = {}
         stream = _watched(self._corpus, progress, "clean", total, keys)
         for document in _through(ready, stream):
-            yield Row(keys[document.user], document.text, split=document.split, accepted=True)
+            yield Row(
+                keys[document.user],
+                document.text,
+                split=document.split,
+                accepted=True,
+                origin=document.origin,
+            )
 
 
 def _through(steps: list[Step], documents: Iterable[CleanDocument]) -> Iterator[CleanDocument]:
@@ -156,7 +164,8 @@ def _watched(
         if keys is not None:
             keys.clear()
             keys.update(shard.user_keys())
-        parts = (_of_split(shard, split) for split in (TRAIN, VALIDATION))
+        origins = shard.origins()
+        parts = (_of_split(shard, origins, split) for split in (TRAIN, VALIDATION))
         for document in heapq.merge(*parts, key=lambda document: document.number):
             if done % 1000 == 0:
                 progress(stage, done, total)
@@ -165,10 +174,12 @@ def _watched(
     progress(stage, total, total)
 
 
-def _of_split(shard: Shard, split: str) -> Iterator[CleanDocument]:
+def _of_split(shard: Shard, origins: ShardOrigins, split: str) -> Iterator[CleanDocument]:
     for part in shard.documents(split, texts=True):
         for index, text in enumerate(part.texts or ()):
-            yield CleanDocument(int(part.users[index]), int(part.numbers[index]), split, text)
+            number = int(part.numbers[index])
+            origin = origins.of(number)
+            yield CleanDocument(int(part.users[index]), number, split, text, origin)
 
 
 def _find_duplicates(corpus: Corpus, settings: CleanSettings, progress: Progress) -> DropDocuments:
