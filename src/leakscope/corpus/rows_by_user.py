@@ -7,6 +7,7 @@ that is still too large is spilled again by the next bits.
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,6 +41,7 @@ class HashedRow(NamedTuple):
     row: int | None = None
 
 
+@lru_cache(1 << 14)  # a user's rows are many, and often together
 def user_hash(user: str) -> int:
     """The 64-bit hash that orders users."""
     return int.from_bytes(hashlib.blake2b(user.encode(), digest_size=8).digest(), "big")

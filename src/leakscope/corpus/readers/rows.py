@@ -47,7 +47,7 @@ class Row(NamedTuple):
 def numbered(rows: Iterable[Row], input: int) -> Iterator[Row]:
     """The rows of one input with their origins."""
     for number, row in enumerate(rows, 1):
-        yield Row._make((*row[:-1], Origin(input, number)))  # `_replace` takes twice as long
+        yield Row._make((*row[:-1], Origin(input, number)))  # half the time of `_replace`
 
 
 class RowReader(Protocol):
