@@ -20,7 +20,7 @@ NAMES = [
 
 def test_the_names_are_exactly_these():
     assert dir(leakscope) == sorted(leakscope.__all__) == NAMES
-    assert dir(leakscope.corpus) == ["build", "clean", "info", "synth"]
+    assert dir(leakscope.corpus) == ["build", "clean", "info", "show", "synth"]
     assert dir(leakscope.canary) == ["attack", "bound", "exposure", "plant"]
     assert dir(leakscope.study) == ["mitigations", "updates"]
     assert all(getattr(leakscope, name) is not None for name in NAMES)

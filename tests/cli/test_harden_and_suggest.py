@@ -94,9 +94,9 @@ def test_crossfit_harden_block_and_suggest(memorized, leakscope, fails):
     assert "audited model itself" in " ".join(judged.out.split())
 
     listed = json.loads(leakscope("suggest", here / "r", "--most", 3, "--json").out)
-    assert len(listed["documents"]) == 3 and listed["users"][0]["user_key"]
-    shown = leakscope("suggest", here / "r", "--out", here / "actions.json")
-    assert "Review users" in shown.out and (here / "actions.json").exists()
+    assert len(listed["documents"]) == 3 and isinstance(listed["users"][0]["user"], str)
+    shown = leakscope("suggest", here / "r", "--out", here / "actions.jsonl")
+    assert "Review users" in shown.out and (here / "actions.jsonl").exists()
 
     assert "already" in fails("harden", here / "r", "--corpus", here / "c", "--out", here / "h")
     assert "at least 1" in fails("suggest", here / "r", "--most", 0)

@@ -212,7 +212,7 @@ def test_a_file_that_is_there_already_stays(made, tmp_path, fails, leakscope):
         "suggest", made / "r", "--out", tmp_path / "x" / "y"
     )
     assert leakscope("suggest", made / "r", "--out", ours).code == 0
-    assert json.loads(ours.read_text())["unique_sequences"] >= 0
+    assert json.loads(ours.read_text().splitlines()[0])["leakscope_actions"] == 1
     assert ours.stat().st_mode & 0o777 == 0o600
     assert "already exists" in fails("suggest", made / "r", "--out", ours)
     assert theirs.read_text() == "mine" and not (tmp_path / "nowhere").exists()

@@ -7,8 +7,14 @@ import pytest
 
 from leakscope.records.errors import LeakscopeError
 from leakscope.reporting.comparison.compare_page import write_comparison
-from leakscope.reporting.comparison.compared_runs import differences, is_snapshots, load_runs
+from leakscope.reporting.comparison.compared_runs import (
+    cautions,
+    differences,
+    is_snapshots,
+    load_runs,
+)
 from leakscope.reporting.comparison.compared_table import compare_rows
+from report_runs import WORD
 
 
 def test_runs_come_in_the_order_given_and_directories_of_runs_by_name(make_run, make_snapshots):
@@ -130,3 +136,40 @@ def test_the_page_escapes_names_and_loads_nothing(make_run, tmp_path):
     assert "<img" not in page and page.count("</script>") == 1
     assert not re.search(r"https?://", page.replace("http://www.w3.org/2000/svg", ""))
     assert "zebra" not in page  # no training text, even of a revealed run
+
+
+def on_corpus(run, corpus, made_from=(), model_of=None):
+    """The run as if made on a corpus, which was made from others."""
+    told = {"corpus_digest": model_of or corpus, "corpus_inputs": list(made_from)}
+    model = run.manifest.model.model_copy(update=told)
+    manifest = run.manifest.model_copy(update={"corpus_digest": corpus, "model": model})
+    return replace(run, manifest=manifest)
+
+
+@pytest.mark.parametrize(
+    ("corpora", "related"),
+    [
+        ([("c", []), ("d", ["c"])], True),
+        ([("d", ["c"]), ("c", [])], True),
+        ([("e", ["d"]), ("c", []), ("d", ["c"])], True),
+        ([("c", []), ("d", ["c"]), ("e", ["c"])], True),
+        ([("d", ["c"]), ("e", ["c"])], False),
+        ([("c", []), ("e", ["d"])], False),
+        ([("c", []), ("d", ["c"]), ("x", ["file"])], False),
+        ([("c", ["file"]), ("d", ["file"])], False),
+    ],
+)
+def test_a_corpus_compares_with_the_one_that_it_was_made_from(make_run, corpora, related):
+    (run,) = load_runs([make_run("a", model=WORD)])
+    runs = [on_corpus(run, *each) for each in corpora]
+    assert any("different corpora" in line for line in differences(runs)) != related
+    assert any("made from those of others" in line for line in cautions(runs)) == related
+    assert cautions([run, run]) == cautions([run]) * 2
+
+
+def test_only_a_model_of_the_corpus_says_what_that_was_made_from(make_run):
+    (run,) = load_runs([make_run("a", model=WORD)])
+    (elsewhere,) = load_runs([make_run("b")])
+    strange = on_corpus(run, "d", ["c"], model_of="x")
+    assert differences([on_corpus(run, "c"), strange]) != []
+    assert differences([on_corpus(run, "d", ["c0"]), elsewhere]) != []

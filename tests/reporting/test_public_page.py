@@ -83,9 +83,11 @@ def test_hardening_is_drawn_and_tabled(make_run, tmp_path):
 def test_the_action_list_is_tabled(total):
     found = {
         "unique_sequences": total, "documents_for_all": 4, "copied_sequences": 1,
-        "documents": [{"document": 17, "user": 3, "sequences": 5, "alone": 2, "gone_so_far": 2}],
-        "users": [{"user": 3, "user_key": None, "unique_sequences": 5, "largest_ratio": None,
+        "documents": [{"document": 17, "file": 2, "row": 4711, "user": 3, "sequences": 5,
+                       "alone": 2, "gone_so_far": 2}],
+        "users": [{"user": 3, "unique_sequences": 5, "largest_ratio": None,
                    "least_context": 0, "pii": ["email"]}],
+        "without_origins": None,
         "copies": [{"sequence": 8, "words": None, "length": 6, "user": 3, "times": 12,
                     "documents": 12}],
     }  # fmt: skip
@@ -96,3 +98,4 @@ def test_the_action_list_is_tabled(total):
         assert "nothing to do" in text
     else:
         assert "2 of 9" in text and "email" in text and "#8" in text and "4 documents" in text
+        assert "input 2" in text and "4,711" in text

@@ -12,8 +12,8 @@ from leakscope.cli.config_file import from_config_file
 from leakscope.cli.wrong_usage import sentence
 
 COMMANDS = (
-    "demo", "corpus build", "corpus clean", "corpus info", "corpus synth", "train", "report",
-    "compare", "person", "render", "harden", "suggest", "diff", "probe", "canary plant",
+    "demo", "corpus build", "corpus clean", "corpus info", "corpus show", "corpus synth", "train",
+    "report", "compare", "person", "render", "harden", "suggest", "diff", "probe", "canary plant",
     "canary exposure", "canary attack", "canary bound", "study mitigations", "study updates",
     "export", "verify", "completion",
 )  # fmt: skip

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 
 
 def clean(asked: Asked) -> None:
-    """Make a new corpus without duplicates, personal data or rare words; say what changed.
+    """Make a new corpus without what lists drop, duplicates, personal data or rare words; say what
+    changed.
 
-    Steps run in this order: documents, sentences, scrub, rare words. The first copy stays.
+    Steps run in this order: drop, documents, sentences, scrub, rare words. The first copy stays.
     Duplicates are removed from training documents only; every document keeps its split. The
     account of what each step changed is also in clean.json of the new corpus.
 
@@ -38,6 +39,16 @@ def _print_cleaned(summary: "CleanSummary") -> None:
         ("", f"{part_of(summary.after.train)} left"),
         ("validation", f"{part_of(summary.after.validation)} left"),
     ]
+    if (listed := summary.dropped) is not None:
+        total = listed.named + listed.of_named_users
+        lines += [
+            (
+                "dropped",
+                f"{total:,} documents: {listed.named:,} listed, {listed.of_named_users:,} more of "
+                f"{listed.named_users:,} listed users",
+            ),
+            ("", f"{listed.users:,} users touched; {listed.left:,} listed actions left to people"),
+        ]
     if (found := summary.documents) is not None:
         lines.append(("documents", f"{_removed(found.exact)} exact duplicates removed"))
         if found.near is not None:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from leakscope.models.word.architecture import Kind
 from leakscope.records.errors import LeakscopeError
@@ -104,14 +105,37 @@ class RenderSettings:
 
 @dataclass(frozen=True)
 class SuggestSettings:
-    """How long the action list is."""
+    """How long the action list is, what it tells, and what it drops."""
 
     most: int = 20
     """Actions of each kind."""
+    drop: Literal["documents", "users"] = "documents"
+    """What the file tells corpus clean to drop; the rest of it is for people to review."""
+    reveal: bool = False
+    """Name users by their keys and files by their names, as in a list from a revealed run; needs
+    the corpus."""
 
     def __post_init__(self) -> None:
         if self.most < 1:
             raise LeakscopeError("--most must be at least 1.")
+        if self.drop not in ("documents", "users"):
+            raise LeakscopeError("--drop must be documents or users.")
+
+
+@dataclass(frozen=True)
+class ShowSettings:
+    """Which documents are shown, and how much of them."""
+
+    document: tuple[int, ...] = ()
+    """The number of a document. May be repeated."""
+    drop: tuple[Path, ...] = ()
+    """A list of leakscope suggest --out: show what it drops. May be repeated."""
+    reveal: bool = False
+    """Show the text."""
+
+    def __post_init__(self) -> None:
+        if not self.document and not self.drop:
+            raise LeakscopeError("Say which documents to show, by --document N or --drop FILE.")
 
 
 @dataclass(frozen=True)

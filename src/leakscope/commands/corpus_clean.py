@@ -21,6 +21,8 @@ def clean(
     progress: Progress = silent,
     **options: Any,
 ) -> CleanSummary:
-    """Write a new corpus without duplicates, personal data or rare words, as is asked for."""
+    """Write a new corpus without what lists drop, duplicates, personal data or rare words, as is
+    asked for.
+    """
     asked = Given("corpus clean", settings, options).make(CleanSettings)
     return clean_corpus(Corpus.open(Path(corpus)), Path(out), asked, progress)

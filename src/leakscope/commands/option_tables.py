@@ -74,6 +74,7 @@ _PARTS: dict[str, tuple[Part, ...]] = {
     "corpus clean": (Part("leakscope.corpus.cleaning.clean_settings:CleanSettings", "Options"),),
     "completion": (),
     "corpus info": (),
+    "corpus show": (Part(f"{_SMALL}:ShowSettings", "Options"),),
     "corpus synth": (Part("leakscope.corpus.synthetic.synth_settings:SynthSettings", "Options"),),
     "train": _TRAIN,
     "export": (Part(f"{_SMALL}:ExportSettings", "Options"),),

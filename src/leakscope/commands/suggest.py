@@ -1,6 +1,7 @@
 """`suggest`."""
 
 import os
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -8,9 +9,10 @@ from typing import Any
 from leakscope.commands.command_settings import SuggestSettings
 from leakscope.commands.given import Given
 from leakscope.commands.signatures import takes_options_of
+from leakscope.corpus.store import Corpus
 from leakscope.leakage.hardening.actions import Suggestions
 from leakscope.leakage.hardening.actions import suggest as suggest_actions
-from leakscope.records.artifacts import write_json
+from leakscope.records.actions.action_list import Kind, write_action_list
 from leakscope.records.output_claim import new_file
 
 
@@ -18,15 +20,32 @@ from leakscope.records.output_claim import new_file
 def suggest(
     run: str | os.PathLike[str],
     out: str | os.PathLike[str] | None = None,
+    corpus: str | os.PathLike[str] | None = None,
     *settings: object,
     **options: Any,
 ) -> Suggestions:
-    """An action list from a report; with `out`, also as a new JSON file."""
+    """An action list from a report, with the origins of documents if its `corpus` is given; with
+    `out`, also as a new file, which `corpus clean --drop` and `corpus show --drop` take.
+    """
     asked = Given("suggest", settings, options).make(SuggestSettings)
-    target = None if out is None else Path(out)
-    if target is None:
-        return suggest_actions(Path(run), asked.most)
-    with new_file(target) as file:
-        found = suggest_actions(Path(run), asked.most)
-        write_json(file, asdict(found))
-    return found
+
+    def found() -> Suggestions:
+        opened = None if corpus is None else Corpus.open(Path(corpus))
+        return suggest_actions(Path(run), asked.most, opened, reveal=asked.reveal)
+
+    if out is None:
+        return found()
+    with new_file(Path(out)) as file:
+        made = found()
+        write_action_list(file, made.corpus_digest, _lines(made, asked.drop))
+    return made
+
+
+def _lines(found: Suggestions, drop: str) -> Iterator[tuple[str, Kind, Mapping[str, Any]]]:
+    """The actions as lines of a file, which drops documents or users."""
+    for document in found.documents:
+        yield "drop" if drop == "documents" else "review", "document", asdict(document)
+    for user in found.users:
+        yield "drop" if drop == "users" else "review", "user", asdict(user)
+    for copies in found.copies:
+        yield "review", "copies", asdict(copies)

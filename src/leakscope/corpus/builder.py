@@ -18,7 +18,13 @@ from leakscope.corpus.build_settings import BuildSettings
 from leakscope.corpus.build_tally import BuildTally, DoubtTally
 from leakscope.corpus.input_files import describe
 from leakscope.corpus.lexicon import LexiconBuilder
-from leakscope.corpus.manifest import SCHEMA_VERSION, CorpusManifest, InputFile, SplitCounts
+from leakscope.corpus.manifest import (
+    SCHEMA_VERSION,
+    CorpusManifest,
+    InputFile,
+    OriginFile,
+    SplitCounts,
+)
 from leakscope.corpus.readers.detect import read_all
 from leakscope.corpus.readers.input_settings import InputSettings
 from leakscope.corpus.readers.rows import (
@@ -61,6 +67,7 @@ def build(
         rows,
         out,
         inputs=described,
+        origins=[OriginFile.of(each) for each in described],
         settings=settings,
         split_given=how.split_column is not None,
         progress=progress,
@@ -72,18 +79,20 @@ def build_rows(
     out: str | Path,
     *,
     inputs: list[InputFile] | None = None,
+    origins: list[OriginFile] | None = None,
     settings: BuildSettings | None = None,
     split_given: bool = False,
     progress: Progress = silent,
 ) -> Corpus:
     """Build a corpus from any stream of rows. `split_given`: they say which part they belong to, as
-    whoever trained on them knows it.
+    whoever trained on them knows it. `origins`: the files that the origins of rows name.
     """
     with claimed(Path(out), "corpus build") as claim:
         return build_into(
             claim,
             rows,
             inputs=inputs,
+            origins=origins,
             settings=settings,
             split_given=split_given,
             progress=progress,
@@ -95,6 +104,7 @@ def build_into(
     rows: Iterable[Row],
     *,
     inputs: list[InputFile] | None = None,
+    origins: list[OriginFile] | None = None,
     settings: BuildSettings | None = None,
     split_given: bool = False,
     progress: Progress = silent,
@@ -107,7 +117,8 @@ def build_into(
     building = private_directory(out / BUILDING)
     try:
         made = _build(rows, out, building, settings or BuildSettings(), progress)
-        manifest = made.model_copy(update={"inputs": inputs or [], "split_given": split_given})
+        given = {"inputs": inputs or [], "origins": origins or [], "split_given": split_given}
+        manifest = made.model_copy(update=given)
         shutil.rmtree(building)
         shards = [f"{SHARDS}/{name}" for name in manifest.shards]
         write_sealed(out / MANIFEST, manifest, [LEXICON, *shards])  # last: now it is complete
@@ -204,7 +215,8 @@ def _usable(
         else:
             doubts.add(row)
             part = None if row.split is None else split_named(row.split)
-            yield HashedRow(user_hash(row.user), row.user, row.text, part)
+            origin = row.origin or (None, None)
+            yield HashedRow(user_hash(row.user), row.user, row.text, part, *origin)
 
 
 def row_problem(row: Row, settings: BuildSettings) -> str | None:
@@ -243,6 +255,8 @@ def _documents(
             split=row.split or (VALIDATION if held else TRAIN),
             ids=np.array([numbering[word] for word in found], np.int32),
             text=row.text,
+            input=row.input,
+            row=row.row,
         )
         tally.add(document)
         yield document

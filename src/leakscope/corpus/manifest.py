@@ -28,6 +28,21 @@ class InputFile(BaseModel):
     digest: str
 
 
+class OriginFile(BaseModel):
+    """A file that documents come from: its name without the path, and a digest of its bytes."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    digest: str | None = None
+    """None: it was written together with the corpus."""
+
+    @staticmethod
+    def of(given: InputFile) -> "OriginFile":
+        """An input as the origin of its rows."""
+        return OriginFile(name=given.name, digest=given.digest)
+
+
 class CorpusManifest(BaseModel):
     """The corpus at a glance."""
 
@@ -38,7 +53,8 @@ class CorpusManifest(BaseModel):
     settings: BuildSettings
     inputs: list[InputFile]
     digest: str
-    """Digest of the documents in user order, with users and splits; sharding does not change it."""
+    """Digest of the documents in user order, with users and splits; sharding does not change it,
+    nor does where they come from."""
     lexicon_digest: str
     lexicon: int
     """How many distinct words there are."""
@@ -59,6 +75,9 @@ class CorpusManifest(BaseModel):
     split_given: bool = False
     """Whether the input itself said which documents are held out, so that they have not been drawn
     here."""
+    origins: list[OriginFile] = []
+    """The files that documents come from: a document has its place in this list, and its row.
+    Through cleaning they stay those of the first corpus. Earlier versions kept none."""
     sealed: bool = False
     """Whether a seal lists the digests of all files; earlier versions had none."""
 

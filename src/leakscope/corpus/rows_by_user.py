@@ -7,6 +7,7 @@ that is still too large is spilled again by the next bits.
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,21 +22,26 @@ _SCHEMA = pa.schema(
         ("user", pa.large_string()),
         ("text", pa.large_string()),
         ("split", pa.string()),
+        ("input", pa.int32()),
+        ("row", pa.int64()),
     ]
 )
 
 
 class HashedRow(NamedTuple):
-    """One document: the hash of its user's key, the key, the text, and its split if that is
-    already decided.
+    """One document: the hash of its user's key, the key, the text, its split if that is already
+    decided, and its origin if that is known.
     """
 
     hash: int
     user: str
     text: str
     split: str | None = None
+    input: int | None = None
+    row: int | None = None
 
 
+@lru_cache(1 << 14)  # a user's rows are many, and often together
 def user_hash(user: str) -> int:
     """The 64-bit hash that orders users."""
     return int.from_bytes(hashlib.blake2b(user.encode(), digest_size=8).digest(), "big")
@@ -53,7 +59,7 @@ class _Bucket:
         self._writer: pa.ipc.RecordBatchStreamWriter | None = None
 
     def add(self, row: HashedRow, limit: int) -> None:
-        cost = 2 * len(row.text) + len(row.user) + 64
+        cost = 2 * len(row.text) + len(row.user) + 112
         self.size += cost
         self._waiting += cost
         self.low, self.high = min(self.low, row.hash), max(self.high, row.hash)

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from leakscope.corpus.manifest import CorpusManifest
-from leakscope.corpus.shard_writer import SCHEMA
+from leakscope.corpus.shard_writer import ORIGIN, SCHEMA
 from leakscope.corpus.split import TRAIN, VALIDATION
 from leakscope.records.artifacts import damaged, open_parquet
 from leakscope.records.documents import Documents
@@ -24,12 +24,13 @@ from leakscope.records.received_files import real_path
 @dataclass(frozen=True)
 class ShardBounds:
     """The lowest and the highest number of a shard's users and documents, as its footer says, and
-    how many words the lexicon has.
+    how many words the lexicon has and files the documents come from.
     """
 
     users: tuple[int, int]
     documents: tuple[int, int]
     lexicon: int
+    origins: int = 0
 
 
 def untrue(path: Path, what: str) -> LeakscopeError:
@@ -53,6 +54,7 @@ def shard_bounds(corpus: Path, manifest: CorpusManifest) -> list[tuple[Path, Sha
     from shard to shard and are as many as the manifest says.
     """
     found, rows, user, document = [], 0, -1, -1
+    files = len(manifest.origins)
     for path in shard_paths(corpus, manifest.shards):
         with open_parquet(path, checked=True) as reader:  # a shard is checked when it is read
             _require_schema(path, reader.schema_arrow)
@@ -61,7 +63,7 @@ def shard_bounds(corpus: Path, manifest: CorpusManifest) -> list[tuple[Path, Sha
         if users[0] <= user or documents[0] <= document:
             raise untrue(path, "has users or documents of the shard before it")
         user, document = users[1], documents[1]
-        found.append((path, ShardBounds(users, documents, manifest.lexicon)))
+        found.append((path, ShardBounds(users, documents, manifest.lexicon, files)))
     said = manifest.train.documents + manifest.validation.documents
     if user + 1 != manifest.users or document >= said or rows != said:
         raise untrue(
@@ -111,7 +113,10 @@ class ChunkChecker:
 
 
 def _require_schema(path: Path, schema: pa.Schema) -> None:
+    kept = set(ORIGIN) & set(schema.names)
     for field in SCHEMA:
+        if field.name in ORIGIN and not kept:
+            continue  # as in earlier versions
         places = schema.get_all_field_indices(field.name)
         if len(places) != 1 or schema.field(places[0]).type != field.type:
             raise untrue(path, f'has no column "{field.name}" of the right kind')

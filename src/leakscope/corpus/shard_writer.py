@@ -23,8 +23,12 @@ SCHEMA = pa.schema(
         ("split", pa.string()),
         ("words", pa.list_(pa.int32())),
         ("text", pa.large_string()),
+        ("input", pa.int32()),
+        ("row", pa.int64()),
     ]
 )
+ORIGIN = ("input", "row")
+"""Columns that earlier versions did not write; null where the origin is not known."""
 GROUP_DOCUMENTS = 65_536
 GROUP_CHARACTERS = 32 << 20
 
@@ -38,6 +42,8 @@ class StoredDocument(NamedTuple):
     split: str
     ids: IntArray
     text: str
+    input: int | None
+    row: int | None
 
 
 class ShardWriter:

@@ -20,6 +20,7 @@ from leakscope.corpus.shard_bounds import (
     shard_paths,
     untrue,
 )
+from leakscope.corpus.shard_origins import ShardOrigins, read_origins
 from leakscope.corpus.split import ALL, TRAIN, VALIDATION
 from leakscope.records.artifacts import (
     check,
@@ -102,6 +103,10 @@ class Shard:
         if len(found) != len(keys) or None in found or None in keys:
             raise untrue(self.path, "has a user without a key, or with two")
         return found
+
+    def origins(self) -> ShardOrigins:
+        """Where each of the shard's documents comes from."""
+        return read_origins(self.path, self.bounds, checked=bool(self.digest))
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ from leakscope.canaries.planting.row_sinks import RowSink, row_sink
 from leakscope.canaries.planting.row_sources import RowSource
 from leakscope.corpus.build_settings import BuildSettings
 from leakscope.corpus.builder import build_rows
-from leakscope.corpus.manifest import InputFile
-from leakscope.corpus.readers.rows import Row
+from leakscope.corpus.manifest import InputFile, OriginFile
+from leakscope.corpus.readers.rows import Origin, Row
 from leakscope.corpus.split import TRAIN
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
@@ -77,6 +77,7 @@ def _plant_into(claim: Claim, job: PlantJob, rows: str) -> CanaryManifest:
         (row.row for row in job.source.rows()),
         out / BEFORE,
         inputs=[job.origin],
+        origins=[OriginFile.of(job.origin)],
         settings=job.build,
         split_given=job.source.split_given,
         progress=job.progress,
@@ -92,12 +93,14 @@ def _plant_into(claim: Claim, job: PlantJob, rows: str) -> CanaryManifest:
     else:
         placement.among = place_among(texts, users, rng)
     positions: dict[int, list[int]] = {}
+    known = [OriginFile.of(job.origin)] if job.before is None else before.manifest.origins
     with row_sink(out / rows, job.source.schema()) as sink:
-        stream = _written(job.source, placement, users, sink, positions)
+        stream = _written(job.source, placement, users, sink, positions, len(known))
         planted = build_rows(
             stream,
             out / CORPUS,
             inputs=[job.origin],
+            origins=[*known, OriginFile(name=rows)],
             settings=job.build,
             split_given=job.source.split_given,
             progress=job.progress,
@@ -140,9 +143,10 @@ def _written(
     users: Users,
     sink: RowSink,
     positions: dict[int, list[int]],
+    input: int,
 ) -> Iterator[Row]:
     """The rows of the planted corpus, each written into the sink as it passes; `positions` gets the
-    numbers of the planted ones.
+    numbers of the planted ones, whose origin is the sink's file, of number `input`.
     """
     number = 0
     for each in merged(source, placement, users):
@@ -151,7 +155,7 @@ def _written(
             sink.new(source.planted(text.text, text.user, each.beside))
             positions.setdefault(text.canary, []).append(number)
             number += 1
-            yield Row(text.user, text.text, split=TRAIN)
+            yield Row(text.user, text.text, split=TRAIN, origin=Origin(input, number))
         else:
             if each.raw is not None:
                 sink.old(each.raw)

@@ -17,7 +17,7 @@ from leakscope.corpus.readers.detect import detect, read
 from leakscope.corpus.readers.input_settings import InputSettings
 from leakscope.corpus.readers.jsonl import parsed
 from leakscope.corpus.readers.row_values import require_columns, row_of, wanted_columns
-from leakscope.corpus.readers.rows import MALFORMED, Row
+from leakscope.corpus.readers.rows import MALFORMED, Origin, Row
 from leakscope.corpus.readers.table import arrow_errors, rows_of_batch
 from leakscope.corpus.split import TRAIN, VALIDATION, in_validation, split_named
 from leakscope.corpus.store import Corpus, Shard
@@ -76,11 +76,13 @@ class CorpusSource:
         """See `RowSource`: in the order of the corpus."""
         for shard in self._corpus.shards:
             keys = shard.user_keys()
+            origins = shard.origins()
             parts = (_of_split(shard, split) for split in (TRAIN, VALIDATION))
-            for _, number, split, text in heapq.merge(*parts):
+            for document, number, split, text in heapq.merge(*parts):
                 user = keys[number]
                 raw = {"user": user, "text": text, "split": split}
-                yield SourceRow(Row(user, text, split=split), raw)
+                row = Row(user, text, split=split, origin=origins.of(document))
+                yield SourceRow(row, raw)
 
     def planted(self, text: str, user: str, beside: SourceRow | None) -> dict[str, Any]:
         """See `RowSource`."""
@@ -135,7 +137,7 @@ class DataSource:
         """
         read_rows = {"jsonl": self._jsonl, "parquet": self._parquet}.get(self.kind, self._other)
         seen: Counter[str] = Counter()
-        for row, raw in read_rows():
+        for number, (row, raw) in enumerate(read_rows(), 1):
             problem = row.problem or row_problem(row, self._build)
             if problem is not None or row.user is None:
                 yield SourceRow(Row(None, None, problem or MALFORMED), raw)
@@ -146,7 +148,8 @@ class DataSource:
                 seen[row.user] += 1
             else:
                 held = split_named(row.split) != TRAIN
-            decided = row._replace(split=VALIDATION if held else TRAIN)
+            split = VALIDATION if held else TRAIN
+            decided = row._replace(split=split, origin=Origin(0, number))
             yield SourceRow(decided, raw)
 
     def _jsonl(self) -> Iterator[tuple[Row, Any]]:

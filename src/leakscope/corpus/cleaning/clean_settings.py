@@ -1,6 +1,8 @@
 """Which steps `corpus clean` takes, and how."""
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, get_args
 
 from leakscope.corpus.personal_data.kinds import KINDS, Kind, check_kinds
@@ -15,6 +17,8 @@ Repeats = Literal["none", "exact"]
 class CleanSettings:
     """Which steps to take, and how."""
 
+    drop: tuple[Path, ...] = ()
+    """Drop what this list of leakscope suggest says: documents and users. May be repeated."""
     documents: Duplicates = "none"
     """Remove duplicate documents: none, exact ones, or near ones too."""
     sentences: Repeats = "none"
@@ -43,6 +47,8 @@ class CleanSettings:
     def __post_init__(self) -> None:
         asked = (self.scrub,) if isinstance(self.scrub, str) else tuple(dict.fromkeys(self.scrub))
         object.__setattr__(self, "scrub", KINDS if "all" in asked else asked)
+        lists = (self.drop,) if isinstance(self.drop, str | os.PathLike) else self.drop
+        object.__setattr__(self, "drop", tuple(map(Path, lists)))
         if self.documents not in get_args(Duplicates):
             raise LeakscopeError(f"--documents must be one of {', '.join(get_args(Duplicates))}.")
         if self.sentences not in get_args(Repeats):
@@ -64,13 +70,14 @@ class CleanSettings:
         if not self.steps:
             raise LeakscopeError(
                 "Nothing to do: choose among --documents exact|near, --sentences exact, "
-                "--scrub KIND, --presidio and --min-users."
+                "--scrub KIND, --presidio, --min-users and --drop FILE."
             )
 
     @property
     def steps(self) -> int:
         """How many steps there are."""
         wanted = (
+            bool(self.drop),
             self.documents != "none",
             self.sentences != "none",
             bool(self.scrub) or self.presidio,

@@ -23,6 +23,31 @@ class Removed(_Record):
         return self.within + self.across
 
 
+class DropListFile(_Record):
+    """An action list: its name without the path, and a digest of its bytes."""
+
+    name: str
+    digest: str
+
+
+class ListedDrops(_Record):
+    """Documents dropped because an action list says so, of both parts."""
+
+    lists: list[DropListFile]
+    named: int
+    """Documents that a list names."""
+    of_named_users: int
+    """Further documents, of the users that a list names."""
+    named_users: int
+    """How many users that are."""
+    training: int
+    """How many of all of them were training documents."""
+    users: int
+    """Users who lost a document."""
+    left: int
+    """Actions on the lists that are for people, such as users to review."""
+
+
 class DuplicateDocuments(_Record):
     """Training documents that repeat an earlier one."""
 
@@ -83,6 +108,7 @@ class CleanSummary(_Record):
     settings: dict[str, Any]
     before: Sizes
     after: Sizes
+    dropped: ListedDrops | None = None
     documents: DuplicateDocuments | None = None
     sentences: RepeatedSentences | None = None
     scrub: Scrubbed | None = None

@@ -1,8 +1,9 @@
-"""`corpus clean`: a new corpus without duplicates, personal data or rare words.
+"""`corpus clean`: a new corpus without what lists drop, duplicates, personal data or rare words.
 
-Duplicates are compared in the old text; then come sentences, scrubbing and rare words, each on
-what the step before left. Duplicates are removed from the training part only, and validation
-documents never count as the first copy; scrubbing and rare words concern both parts.
+What lists drop goes first. Duplicates are compared in the old text; then come sentences, scrubbing
+and rare words, each on what the step before left. Duplicates are removed from the training part
+only, and validation documents never count as the first copy; lists, scrubbing and rare words
+concern both parts.
 """
 
 import heapq
@@ -16,6 +17,7 @@ from leakscope.corpus.builder import CORPUS_FILES, build_into
 from leakscope.corpus.cleaning.clean_settings import CleanSettings
 from leakscope.corpus.cleaning.clean_summary import CleanSummary, Sizes
 from leakscope.corpus.cleaning.duplicates import KEPT, exact_duplicates, lowered, near_duplicates
+from leakscope.corpus.cleaning.listed_drops import DropListed, read_lists
 from leakscope.corpus.cleaning.steps import (
     CleanDocument,
     DropDocuments,
@@ -27,11 +29,12 @@ from leakscope.corpus.cleaning.steps import (
 from leakscope.corpus.manifest import InputFile
 from leakscope.corpus.personal_data.kinds import Finder
 from leakscope.corpus.readers.rows import Row
+from leakscope.corpus.shard_origins import ShardOrigins
 from leakscope.corpus.split import TRAIN, VALIDATION
 from leakscope.corpus.store import Corpus, Shard
 from leakscope.engine.progress import Progress, silent
 from leakscope.records.artifacts import seal_files, write_json
-from leakscope.records.documents import Documents, LongArray
+from leakscope.records.documents import BoolArray, Documents, LongArray
 from leakscope.records.output_claim import Claim, claimed
 from leakscope.records.ragged import offsets_of
 
@@ -61,15 +64,17 @@ def _clean_into(
         claim,
         steps.rows(progress),
         inputs=[origin],
+        origins=corpus.manifest.origins,
         settings=corpus.manifest.settings,
         split_given=corpus.manifest.split_given,
         progress=progress,
     )
     summary = CleanSummary(
         corpus_digest=corpus.manifest.digest,
-        settings=asdict(settings),
+        settings=asdict(settings) | {"drop": [path.name for path in settings.drop]},
         before=Sizes.of(corpus.manifest),
         after=Sizes.of(made.manifest),
+        dropped=steps.listed.summary() if steps.listed is not None else None,
         documents=steps.documents.summary() if steps.documents is not None else None,
         sentences=steps.sentences.summary() if steps.sentences is not None else None,
         scrub=steps.scrub.summary() if steps.scrub is not None else None,
@@ -90,6 +95,8 @@ class _Steps:
     def __init__(self, corpus: Corpus, settings: CleanSettings, finder: Finder | None) -> None:
         self._corpus, self._settings = corpus, settings
         lowercase = corpus.manifest.settings.lowercase
+        lists = read_lists(settings.drop, corpus)
+        self.listed = DropListed(corpus, lists) if lists else None
         self.documents: DropDocuments | None = None
         self.sentences = (
             DropSentences(settings.min_words, across_users=settings.across_users)
@@ -110,10 +117,12 @@ class _Steps:
     def rows(self, progress: Progress) -> Iterator[Row]:
         """The rows of the cleaned corpus. Nothing is read before the first is asked for."""
         if self._settings.documents != "none":
-            self.documents = _find_duplicates(self._corpus, self._settings, progress)
+            gone = None if self.listed is None else self.listed.gone
+            self.documents = _find_duplicates(self._corpus, self._settings, progress, gone)
         ready: list[Step] = []
         total = self._corpus.manifest.train.documents + self._corpus.manifest.validation.documents
         wanted: list[tuple[Step | None, str | None]] = [
+            (self.listed, None),
             (self.documents, None),
             (self.sentences, "compare sentences"),
             (self.scrub, None),
@@ -128,7 +137,13 @@ class _Steps:
         keys: dict[int, str] = {}
         stream = _watched(self._corpus, progress, "clean", total, keys)
         for document in _through(ready, stream):
-            yield Row(keys[document.user], document.text, split=document.split, accepted=True)
+            yield Row(
+                keys[document.user],
+                document.text,
+                split=document.split,
+                accepted=True,
+                origin=document.origin,
+            )
 
 
 def _through(steps: list[Step], documents: Iterable[CleanDocument]) -> Iterator[CleanDocument]:
@@ -156,7 +171,8 @@ def _watched(
         if keys is not None:
             keys.clear()
             keys.update(shard.user_keys())
-        parts = (_of_split(shard, split) for split in (TRAIN, VALIDATION))
+        origins = shard.origins()
+        parts = (_of_split(shard, origins, split) for split in (TRAIN, VALIDATION))
         for document in heapq.merge(*parts, key=lambda document: document.number):
             if done % 1000 == 0:
                 progress(stage, done, total)
@@ -165,15 +181,22 @@ def _watched(
     progress(stage, total, total)
 
 
-def _of_split(shard: Shard, split: str) -> Iterator[CleanDocument]:
+def _of_split(shard: Shard, origins: ShardOrigins, split: str) -> Iterator[CleanDocument]:
     for part in shard.documents(split, texts=True):
         for index, text in enumerate(part.texts or ()):
-            yield CleanDocument(int(part.users[index]), int(part.numbers[index]), split, text)
+            number = int(part.numbers[index])
+            origin = origins.of(number)
+            yield CleanDocument(int(part.users[index]), number, split, text, origin)
 
 
-def _find_duplicates(corpus: Corpus, settings: CleanSettings, progress: Progress) -> DropDocuments:
+def _find_duplicates(
+    corpus: Corpus, settings: CleanSettings, progress: Progress, gone: BoolArray | None
+) -> DropDocuments:
+    """The duplicates among the documents that are not `gone` already."""
     progress("compare documents", 0)
     training = lowered(corpus.load(), corpus.lexicon)
+    if gone is not None:
+        training = _chosen(training, np.flatnonzero(~gone[training.numbers]))
     exact = exact_duplicates(training, across_users=settings.across_users)
     if settings.documents == "exact":
         return DropDocuments(_by_number(training, exact), None)

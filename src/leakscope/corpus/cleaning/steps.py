@@ -18,6 +18,7 @@ from leakscope.corpus.cleaning.clean_summary import (
 from leakscope.corpus.cleaning.sentences import Repeated, pieces, sentence_key
 from leakscope.corpus.personal_data.kinds import KINDS, Finder, scrub
 from leakscope.corpus.personal_data.placeholders import placeholder, put
+from leakscope.corpus.readers.rows import Origin
 from leakscope.corpus.split import TRAIN
 from leakscope.corpus.words import spans, words
 
@@ -27,12 +28,15 @@ _STAY = frozenset([RARE, *map(placeholder, KINDS)])
 
 
 class CleanDocument(NamedTuple):
-    """A document between two steps: its user and number in the old corpus, its split, its text."""
+    """A document between two steps: its user and number in the old corpus, its split, its text, and
+    where it comes from.
+    """
 
     user: int
     number: int
     split: str
     text: str
+    origin: Origin | None = None
 
 
 class Step(Protocol):

@@ -20,7 +20,7 @@ from leakscope.corpus.readers.mail import (
 )
 from leakscope.corpus.readers.received_repository import git_folder
 from leakscope.corpus.readers.reddit import read_reddit
-from leakscope.corpus.readers.rows import Row, RowReader
+from leakscope.corpus.readers.rows import Row, RowReader, numbered
 from leakscope.records.errors import LeakscopeError
 
 DATASET_FILES = ("dataset_dict.json", "state.json", "dataset_info.json")
@@ -90,19 +90,19 @@ def read(path: Path, settings: InputSettings) -> Iterator[Row]:
 
 
 def read_all(paths: Iterable[Path], settings: InputSettings) -> Iterator[Row]:
-    """Return the rows of files or folders, one after the other, as `read` does; the users of mail
-    are told by the senders of all of it.
+    """Return the rows of files or folders, one after the other, as `read` does, each with its
+    origin; the users of mail are told by the senders of all of it.
     """
     inputs = [(path, _format(path, settings)) for path in paths]
 
     def rows() -> Iterator[Row]:
         mail = [(path, how.letters) for path, how in inputs if how.letters is not None]
         keys = SenderKeys(sender for path, letters in mail for sender in letters.senders(path))
-        for path, how in inputs:
+        for place, (path, how) in enumerate(inputs):
             if how.letters is None:
-                yield from how.read(path, settings)
+                yield from numbered(how.read(path, settings), place)
             else:
-                yield from how.letters.read(path, settings, keys)
+                yield from numbered(how.letters.read(path, settings, keys), place)
 
     return rows()
 

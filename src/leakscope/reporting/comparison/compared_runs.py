@@ -6,6 +6,7 @@ from pathlib import Path
 
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.audited_model import progress_of, training_of
+from leakscope.records.models.model_config import ModelConfig
 from leakscope.records.runs.run_manifest import RunManifest, open_run
 from leakscope.records.runs.run_metrics import Metrics
 from leakscope.reporting.facts import guarantees
@@ -68,7 +69,7 @@ def load_runs(paths: list[Path], *, allow_mixed: bool = False) -> list[ComparedR
 def differences(runs: Sequence[ComparedRun]) -> list[str]:
     """What makes the runs' numbers not comparable, a sentence each."""
     problems = []
-    if len({run.manifest.corpus_digest for run in runs}) > 1:
+    if len({run.manifest.corpus_digest for run in runs}) > 1 and not _is_one_line(runs):
         problems.append("The runs are over different corpora, so their counts cannot be compared.")
     elif len({run.manifest.trained_on for run in runs}) > 1:
         problems.append(
@@ -88,6 +89,11 @@ def cautions(runs: Sequence[ComparedRun]) -> list[str]:
     """What to bear in mind when comparing some of the numbers, a sentence each."""
     judges = {run.manifest.public.digests for run in runs if run.manifest.public is not None}
     problems = []
+    if len({run.manifest.corpus_digest for run in runs}) > 1 and _is_one_line(runs):
+        problems.append(
+            "The corpora of some runs were made from those of others, as by corpus clean: a "
+            "document that only one of them has counts in that run only."
+        )
     if len(judges) > 1:
         problems.append(
             "The runs were judged by different public models, so their leakage epsilons cannot "
@@ -117,6 +123,26 @@ def is_snapshots(runs: Sequence[ComparedRun]) -> bool:
         and len({(run.step, run.manifest.name) for run in runs}) == len(runs)
         and len({(run.step, run.manifest.model_digest) for run in runs}) == len(set(steps))
     )
+
+
+def _is_one_line(runs: Sequence[ComparedRun]) -> bool:
+    """Whether all corpora were made from one another, as the models say that were trained on them.
+    One that is no model of ours does not say.
+    """
+    made_from: dict[str, set[str]] = {}
+    for run in runs:
+        config, corpus = run.manifest.model, run.manifest.corpus_digest
+        made_from.setdefault(corpus, set())
+        if isinstance(config, ModelConfig) and config.corpus_digest == corpus:
+            made_from[corpus].update(config.corpus_inputs)
+    known = {runs[0].manifest.corpus_digest}
+    for _ in made_from:
+        known |= {
+            corpus
+            for corpus, earlier in made_from.items()
+            if earlier & known or any(corpus in made_from[each] for each in known)
+        }
+    return known == set(made_from)
 
 
 def _runs_at(path: Path) -> list[Path]:

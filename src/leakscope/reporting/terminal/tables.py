@@ -133,20 +133,25 @@ def suggestion_tables(found: Mapping[str, Any]) -> RenderableType:
     total = found["unique_sequences"]
     if not total:
         return Text("There are no unique sequences: nothing to do.")
-    documents = _actions("Remove or rewrite documents", "Document", "User", "Unique", "Gone so far")
+    documents = _actions(
+        "Remove or rewrite documents", "Document", "File", "Row", "User", "Unique", "Gone so far"
+    )
     for row in found["documents"]:
         gone = f"{values.thousands(row['gone_so_far'])} of {values.thousands(total)}"
         documents.add_row(
-            str(row["document"]), str(row["user"]), values.thousands(row["sequences"]), gone
+            str(row["document"]),
+            *_origin(row["file"], row["row"]),
+            _named(row["user"]),
+            values.thousands(row["sequences"]),
+            gone,
         )
     users = _actions(
         "Review users", "User", "Unique", "Largest ratio", "Least context", "Looks like"
     )
     for row in found["users"]:
-        name = str(row["user"]) if row["user_key"] is None else row["user_key"]
         ratio, least = row["largest_ratio"], row["least_context"]
         users.add_row(
-            Text(values.printable(name)),
+            _named(row["user"]),
             values.thousands(row["unique_sequences"]),
             values.ABSENT if ratio is None else values.rounded(ratio),
             values.ABSENT if least is None else values.thousands(least),
@@ -158,7 +163,7 @@ def suggestion_tables(found: Mapping[str, Any]) -> RenderableType:
         copies.add_row(
             Text(f"#{row['sequence']}" if spelled is None else values.printable(spelled)),
             values.thousands(row["length"]),
-            str(row["user"]),
+            _named(row["user"]),
             values.thousands(row["times"]),
             values.thousands(row["documents"]),
         )
@@ -168,11 +173,25 @@ def suggestion_tables(found: Mapping[str, Any]) -> RenderableType:
         f"user wrote three times or more: {values.thousands(found['copied_sequences'])}; "
         "leakscope corpus clean --documents exact --sentences exact removes copies of whole "
         "documents and of longer sentences.",
+        *([] if found["without_origins"] is None else [found["without_origins"]]),
         "Removing all documents of a user removes all of that user's unique sequences.",
         "All of this takes effect when the model is trained again; other sequences may come out "
         "then.",
     ]
     return Group(documents, users, copies, *(Text(note, style="dim") for note in notes))
+
+
+def _named(who: int | str) -> Text:
+    """A user by number or by key."""
+    return Text(values.printable(str(who)))
+
+
+def _origin(file: int | str | None, row: int | None) -> tuple[Text, str]:
+    """A file, by number or by name, and a row."""
+    if file is None or row is None:
+        return Text(values.ABSENT), values.ABSENT
+    name = f"input {file}" if isinstance(file, int) else file
+    return Text(values.printable(name)), values.thousands(row)
 
 
 def _actions(title: str, *columns: str) -> Table:

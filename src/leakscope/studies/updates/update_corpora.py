@@ -17,8 +17,8 @@ from leakscope.canaries.planting.row_sources import CorpusSource
 from leakscope.canaries.planting.word_choices import frequent_words
 from leakscope.corpus.builder import MANIFEST, build_rows
 from leakscope.corpus.lexicon import Lexicon
-from leakscope.corpus.manifest import InputFile
-from leakscope.corpus.readers.rows import Row
+from leakscope.corpus.manifest import InputFile, OriginFile
+from leakscope.corpus.readers.rows import Origin, Row
 from leakscope.corpus.split import TRAIN
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress
@@ -46,9 +46,12 @@ class TextPart:
     """What a corpus of them says that its training text comes from, so that a private training
     knows whether a model has seen it."""
 
-    def rows(self) -> Iterator[Row]:
-        """In the order of the corpus."""
-        return (each.row for each in CorpusSource(self.corpus).rows() if self.keep(each.row))
+    def rows(self, origins: list[OriginFile]) -> Iterator[Row]:
+        """In the order of the corpus. `origins`: the files of all parts."""
+        places = [origins.index(file) for file in self.corpus.manifest.origins]
+        for row in (each.row for each in CorpusSource(self.corpus).rows() if self.keep(each.row)):
+            at = row.origin
+            yield row if at is None else row._replace(origin=Origin(places[at.input], at.row))
 
 
 def held_out(corpus: Corpus) -> TextPart:
@@ -136,10 +139,12 @@ def corpus_step(parts: list[TextPart], progress: Progress) -> Step:
 
 
 def _build(parts: list[TextPart], progress: Progress, out: Path) -> None:
+    origins = list(dict.fromkeys(file for part in parts for file in part.corpus.manifest.origins))
     build_rows(
-        chain.from_iterable(part.rows() for part in parts),
+        chain.from_iterable(part.rows(origins) for part in parts),
         out,
         inputs=[given for part in parts for given in part.inputs],
+        origins=origins,
         settings=parts[0].corpus.manifest.settings,
         split_given=True,
         progress=progress,

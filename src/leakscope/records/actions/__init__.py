@@ -1,0 +1,1 @@
+"""What to do about a corpus, as a file that people and commands read."""
