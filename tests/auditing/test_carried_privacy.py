@@ -82,7 +82,7 @@ def test_a_report_shows_and_gates_on_what_the_loop_spent(
         given = ("report", root / name, root / "corpus", "--out", out, "--threads", 1)
         found, printed, told = run(monkeypatch, capsys, *given, "--fail-on", f"dp_epsilon>{bound}")
         assert found == code, told
-    assert f"gate: dp_epsilon>{bound} holds" in told
+    assert f"gate: FAIL dp_epsilon>{bound}: it is" in told
     assert "DP epsilon" in printed and "of 12" in printed, printed
     manifest, _ = open_run(out)
     assert manifest.model.mitigation == record

@@ -69,3 +69,56 @@ def test_a_public_model_that_may_know_the_users_passes_no_gate_on_its_judgement(
         with pytest.raises(LeakscopeError, match="cannot be checked: the public model is the"):
             Gate.parse(text).holds(judged, None, itself)
     assert Gate.parse("unique_sequences>2").holds(judged, None, itself)  # hangs on no judge
+
+
+MANY = METRICS.model_copy(
+    update={
+        "unique_by_length": {2: 7, 5: 2, 9: 1},
+        "leakage_epsilon_by_length": {2: 3.0, 5: 40.0},
+        "curated": {"1.5": 3, "10": 2},
+        "validation_accuracy": {1: 0.25, 3: 0.5},
+        "unique_pii": {"phone": 2},
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("unique_by_length[5]>0", 2), ("unique_by_length[5+]>0", 3), ("unique_by_length[6]>0", 0),
+        ("unique_by_length[10+]>0", 0), ("leakage_epsilon_by_length[2+]>9", 40.0),
+        ("curated[10]>0", 2), ("curated[10.0]>0", 2), ("curated[1.5]>0", 3),
+        ("validation_accuracy[3]<0.9", 0.5), ("unique_pii[phone]>0", 2), ("unique_pii[email]>0", 0),
+    ],
+)  # fmt: skip
+def test_a_gate_may_name_one_of_several_numbers(text, value):
+    assert Gate.parse(text).value(MANY) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["curated>0", "unique_sequences[2]>0", "unique_pii[phones]>0", "unique_by_length[long]>0",
+     "reasons[a]>0", "curated[]>0"],
+)  # fmt: skip
+def test_gates_on_what_is_not_there_are_refused_at_once(text):
+    with pytest.raises(LeakscopeError, match="is not a gate"):
+        Gate.parse(text)
+
+
+@pytest.mark.parametrize("text", ["curated[3]>0", "validation_accuracy[2]>0"])
+def test_a_number_that_was_not_measured_is_never_a_pass(text):
+    with pytest.raises(LeakscopeError, match=r"was measured for .* only"):
+        Gate.parse(text).value(MANY)
+    unmeasured = METRICS.model_copy(update={"curated": None, "reasons": {"curated": "no public"}})
+    with pytest.raises(LeakscopeError, match="cannot be checked: no public"):
+        Gate.parse("curated[3]>0").value(unmeasured)
+
+
+def test_nothing_confirmed_is_a_pass_only_where_something_could_be():
+    few = METRICS.model_copy(update={"confirmed_unique": 0, "least_confirmable": 180})
+    with pytest.raises(LeakscopeError, match="fewer than 180 unique sequences cannot be told"):
+        Gate.parse("confirmed_unique>0").value(few)
+    enough = few.model_copy(update={"unique_sequences": 180})
+    assert not Gate.parse("confirmed_unique>0").holds(enough)
+    none = few.model_copy(update={"unique_sequences": 0})
+    assert not Gate.parse("confirmed_unique>0").holds(none)

@@ -18,7 +18,7 @@ NONE = {("code", "alpha"): {"zero": 0.9}}
 MAY_BE_NULL = [
     name for name, field in Metrics.model_fields.items()
     if type(None) in getattr(field.annotation, "__args__", ())
-    and name not in ("user_threshold", "audited")
+    and name not in ("user_threshold", "audited", "interface")
 ]  # fmt: skip
 
 

@@ -8,23 +8,23 @@ from leakscope.reporting.comparison.compared_runs import cautions, load_runs
 from leakscope.reporting.comparison.compared_table import compare_rows
 from leakscope.reporting.pages.harden_page import cell, write_hardening
 from leakscope.reporting.pages.report_page import write_page
-from leakscope.reporting.rows.listing import easiest, sequence_of, unique_by_user
+from leakscope.reporting.rows.listing import gravest, sequence_of, unique_by_user
 from leakscope.reporting.terminal.tables import compare_table, hardening_table, suggestion_tables
 from report_runs import METRICS, POINT, PUBLIC, judged_rows, user
 
 
-def test_the_page_ranks_by_least_context_and_names_the_worst(make_run):
+def test_the_page_ranks_by_what_matters_and_names_the_worst(make_run):
     users = [user(3, 1, "ada") | {"largest_ratio": 77.0, "least_context": 1, "pii": ["phone"]}]
     run = make_run(rows=judged_rows(), users=users, public=PUBLIC, **METRICS)
-    assert [row.words for row in easiest(run, 10, revealed=True)] == [
+    assert [row.words for row in gravest(run, 10, revealed=True)] == [
         ("purple", "giraffe"), ("ninety", "okapis"), ("the", "quick", "zebra", "sleeps"),
     ]  # fmt: skip
-    assert len(easiest(run, 2, revealed=True)) == 2
+    assert len(gravest(run, 2, revealed=True)) == 2
     text = write_page(run).read_text()
-    ranked = text[text.index("Easiest to draw out") :]
+    ranked = text[text.index("What to look at first") :]
     order = [ranked.index(words) for words in ("purple giraffe", "ninety okapis", "quick zebra")]
     assert order == sorted(order)
-    public = text[text.index("Against a public model") : text.index("Easiest to draw out")]
+    public = text[text.index("Against a public model") : text.index("What to look at first")]
     assert "purple giraffe" in public and "77" in public and "(crossfit-5)" in public
     assert "gives away <strong>6</strong>" in public and "does not know" in public
     assert text.count(">phone</span>") >= 3  # ranked, listed, and the user
@@ -34,7 +34,7 @@ def test_a_redacted_page_ranks_without_words(make_run):
     rows = judged_rows(revealed=False)
     run = make_run(rows=rows, revealed=False, public=PUBLIC, **METRICS)
     text = write_page(run).read_text()
-    assert "Easiest to draw out" in text and "(withheld)" in text
+    assert "What to look at first" in text and "(withheld)" in text
     assert not [word for word in ("giraffe", "okapis", "zebra") if word in text]
     assert sequence_of(run, 1, revealed=False).words is None
     assert sequence_of(run, 99, revealed=False) is None

@@ -1,65 +1,39 @@
-"""Gates: conditions on metrics that fail a pipeline."""
+"""Gates: conditions on a report's metrics that fail a pipeline."""
 
-import operator
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from pydantic import BaseModel
-
+from leakscope.auditing.conditions import Condition, condition, numbers_of
+from leakscope.corpus.personal_data.kinds import KINDS
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.public_model import PublicModelRecord
+from leakscope.records.runs.gate_verdict import GateVerdict
+from leakscope.records.runs.run_manifest import RunManifest
 from leakscope.records.runs.run_metrics import Metrics
-from leakscope.reporting.facts.guarantee import INSECURE, Guarantee
-
-_OPERATORS: dict[str, Callable[[float, float], bool]] = {
-    ">=": operator.ge,
-    "<=": operator.le,
-    "==": operator.eq,
-    "!=": operator.ne,
-    ">": operator.gt,
-    "<": operator.lt,
-}
-_FORM = re.compile(r"\s*(\w+)\s*(>=|<=|==|!=|>|<)\s*([-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)\s*")
-
-
-@dataclass(frozen=True)
-class Condition:
-    """A figure, a comparison and a number."""
-
-    figure: str
-    comparison: str
-    bound: float
-
-    def holds(self, value: float) -> bool:
-        """Whether the figure's value is on the failing side."""
-        return _OPERATORS[self.comparison](value, self.bound)
-
-
-def condition(text: str, figures: Sequence[str], example: str) -> Condition:
-    """Read a condition such as "unique_sequences > 0" on one of some figures."""
-    found = _FORM.fullmatch(text)
-    if found is None or found[1] not in figures:
-        raise LeakscopeError(
-            f"'{text}' is not a gate: write a metric, a comparison and a number, such as "
-            f"'{example}'; metrics are {', '.join(figures)}."
-        )
-    return Condition(found[1], found[2], float(found[3]))
-
-
-def numbers_of(record: type[BaseModel]) -> list[str]:
-    """The fields of a record that are one number, if they were measured."""
-    return [
-        name
-        for name, field in record.model_fields.items()
-        if field.annotation in (int, float, int | None, float | None)
-    ]
-
+from leakscope.reporting.facts.guarantee import INSECURE, Guarantee, guarantee_of
 
 DP_EPSILON = "dp_epsilon"
 """The one number of a gate that is no metric of the report, but is told by the model's training."""
-JUDGED = ("leakage_epsilon", "public_unique_sequences", "public_unknown_sequences")
-"""Metrics that hang on the public model: if that may know the users, they are too low."""
+JUDGED = (
+    "leakage_epsilon", "leakage_epsilon_nats", "leakage_epsilon_low", "leakage_epsilon_high",
+    "leakage_epsilon_by_length", "curated", "confirmed_epsilon", "confirmed_unique",
+    "users_with_confirmed", "unique_public_predicts", "public_unique_sequences",
+    "public_unknown_sequences",
+)  # fmt: skip
+"""Metrics that hang on the public model, if there is one: if that may know the users, they are
+too low."""
+CONFIRMED = ("confirmed_unique", "users_with_confirmed", "confirmed_epsilon")
+"""Metrics that need enough held-out text to be anything but 0."""
+BY_LENGTH: dict[str, Callable[[Sequence[float]], float]] = {
+    "unique_by_length": sum,
+    "chance_by_length": sum,
+    "leakage_epsilon_by_length": max,
+}
+"""Metrics by length, and what `[5+]` takes of all lengths from 5 on."""
+KEYED = (*BY_LENGTH, "curated", "validation_accuracy", "unique_pii")
+"""Metrics of several numbers, of which a gate names one, as in `curated[10]`."""
+UNCHECKED = "cannot be checked: "
 
 
 @dataclass(frozen=True)
@@ -72,8 +46,18 @@ class Gate:
 
     @staticmethod
     def parse(text: str) -> "Gate":
-        """Read a gate such as "unique_sequences > 0"."""
-        found = condition(text, [*numbers_of(Metrics), DP_EPSILON], "unique_sequences>0")
+        """Read a gate such as "unique_sequences > 0" or "curated[10] > 0"."""
+        figures = [*numbers_of(Metrics), DP_EPSILON, *(f"{name}[...]" for name in KEYED)]
+        found = condition(text, figures, "unique_sequences>0")
+        if found.figure == "unique_pii" and found.key not in KINDS:
+            raise LeakscopeError(
+                f"'{text}' is not a gate: kinds of personal data are {', '.join(KINDS)}."
+            )
+        if found.figure in BY_LENGTH and not (found.key or "").removesuffix("+").isdecimal():
+            raise LeakscopeError(
+                f"'{text}' is not a gate: name a length, as in '{found.figure}[5]>0', or all from "
+                f"one on, as in '{found.figure}[5+]>0'."
+            )
         return Gate(text, found.figure, found)
 
     def value(
@@ -90,12 +74,18 @@ class Gate:
             return self._dp_epsilon(guarantee)
         doubts = public.warnings if public is not None and self.metric in JUDGED else ()
         for warning in (*metrics.warnings, *doubts):
-            why = warning[:1].lower() + warning[1:]
-            raise LeakscopeError(f"The gate '{self.text}' cannot be checked: {why}")
+            raise self._unchecked(warning[:1].lower() + warning[1:].removesuffix("."))
         value = getattr(metrics, self.metric)
+        if value is not None and self.condition.key is not None:
+            value = self._one_of(value, self.condition.key)
         if isinstance(value, bool) or not isinstance(value, int | float):
-            reason = metrics.reasons.get(self.metric, "it is not one number")
-            raise LeakscopeError(f"The gate '{self.text}' cannot be checked: {reason}.")
+            raise self._unchecked(metrics.reasons.get(self.metric, "it is not one number"))
+        few = metrics.unique_sequences < (metrics.least_confirmable or 0)
+        if self.metric in CONFIRMED and metrics.unique_sequences and few:
+            raise self._unchecked(
+                f"with so little held-out text, fewer than {metrics.least_confirmable:,} unique "
+                f"sequences cannot be told from chance; hold out more, or gate on unique_sequences"
+            )
         return float(value)
 
     def holds(
@@ -107,19 +97,49 @@ class Gate:
         """Whether the metric is on the failing side."""
         return self.condition.holds(self.value(metrics, guarantee, public))
 
+    def verdict(self, metrics: Metrics, manifest: RunManifest) -> GateVerdict:
+        """What it says of a run; null where it cannot be checked."""
+        known = (metrics, guarantee_of(manifest), manifest.public)
+        try:
+            value, holds = self.value(*known), self.holds(*known)
+        except LeakscopeError as error:
+            return GateVerdict(
+                gate=self.text, passed=None, reason=str(error).partition(UNCHECKED)[2]
+            )
+        return GateVerdict(gate=self.text, passed=not holds, value=value)
+
+    def _one_of(self, numbers: Mapping[Any, float], key: str) -> float | None:
+        if self.metric in BY_LENGTH:
+            first = int(key.removesuffix("+"))
+            last = max(numbers, default=first) if key.endswith("+") else first
+            found = [number for length, number in numbers.items() if first <= length <= last]
+            return BY_LENGTH[self.metric](found) if found else 0
+        if self.metric == "unique_pii":
+            return numbers.get(key, 0)
+        for known, number in numbers.items():
+            if str(known) == key or float(known) == _number(key):
+                return number
+        raise self._unchecked(f"{self.metric} was measured for {', '.join(map(str, numbers))} only")
+
+    def _unchecked(self, why: str) -> LeakscopeError:
+        return LeakscopeError(f"The gate '{self.text}' {UNCHECKED}{why}.")
+
     def _dp_epsilon(self, guarantee: Guarantee | None) -> float:
         why = "the training tells no DP epsilon here"
         if guarantee is not None and guarantee.epsilon is not None and not guarantee.insecure:
             if guarantee.unchecked is not None:
-                raise LeakscopeError(
-                    f"The gate '{self.text}' cannot be checked: {guarantee.unchecked}."
-                )
+                raise self._unchecked(guarantee.unchecked)
             if not guarantee.doubts:
                 return guarantee.epsilon
             first = guarantee.doubts[0]
-            raise LeakscopeError(
-                f"The gate '{self.text}' cannot be checked: {first[0].lower()}{first[1:]}"
-            )
+            raise self._unchecked(f"{first[0].lower()}{first[1:]}".removesuffix("."))
         if guarantee is not None:
             why = INSECURE if guarantee.insecure else guarantee.reason or why
-        raise LeakscopeError(f"The gate '{self.text}' cannot be checked: {why}.")
+        raise self._unchecked(why)
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from leakscope.auditing.endpoint_model import Connection, check_served, served_subject
+from leakscope.auditing.gates import Gate
 from leakscope.auditing.loading_settings import LoadingSettings
 from leakscope.auditing.model_loading import with_base_found
 from leakscope.auditing.model_subject import subject_of
@@ -51,6 +52,8 @@ class ReportJob:
 
     def prepared(self) -> "ReportJob":
         """The same, checked, with models of the hub found and the block list's digest noted."""
+        for text in self.running.fail_on:
+            Gate.parse(text)
         if self.settings.benchmark and self.public.public is None:
             raise LeakscopeError("--benchmark is about the public model; give one by --public.")
         lowercase = self.corpus.manifest.settings.lowercase
@@ -155,6 +158,14 @@ class ReportJob:
         """`stages`: what the names of the stages begin with."""
         how = self._public_loading
         source = public_source(self.public, model, self.corpus, how=how, progress=progress)
+
+        gates = [Gate.parse(text) for text in self.running.fail_on]
+        subject = replace(
+            subject,
+            verdicts=lambda metrics, manifest: tuple(
+                gate.verdict(metrics, manifest) for gate in gates
+            ),
+        )
 
         def named(stage: str, done: int, total: int | None = None, note: str = "") -> None:
             progress(f"{stages}{stage}", done, total, note)

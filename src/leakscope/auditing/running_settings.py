@@ -1,6 +1,6 @@
 """How a report is run, whatever it measures."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from leakscope.records.errors import LeakscopeError
@@ -12,6 +12,9 @@ class RunningSettings:
 
     snapshots: bool = False
     """Report on every snapshot of the training, and compare them."""
+    fail_on: tuple[str, ...] = field(default=(), metadata={"group": "Gates"})
+    """A gate such as 'unique_sequences>0', 'curated[10]>0' or 'unique_by_length[5+]>0': exit code 1
+    if it holds, and 2 if it cannot be checked. The verdict stands in the run. May be repeated."""
     name: str | None = None
     """What to call the model in tables."""
     workers: int = 1

@@ -57,9 +57,12 @@ def print_run(out: Path) -> None:
     from rich.console import Console
 
     from leakscope.records.runs.run_manifest import open_run
+    from leakscope.reporting.rows.worst_sequence import spelled, worst_of
     from leakscope.reporting.terminal.tables import run_table, sequences_table
 
-    Console().print(run_table(*open_run(out)))
+    manifest, metrics = open_run(out)
+    worst = spelled(worst_of(out, metrics, revealed=manifest.revealed))
+    Console().print(run_table(manifest, metrics, worst))
     print_whole(sequences_table(out, 10))
     say(f"page: {out / 'report.html'}")
 

@@ -8,9 +8,8 @@ from leakscope.cli.printing import print_comparison, print_run, say, tell, warn_
 
 if TYPE_CHECKING:
     from leakscope.auditing.gates import Gate
-    from leakscope.records.models.public_model import PublicModelRecord
+    from leakscope.records.runs.run_manifest import RunManifest
     from leakscope.records.runs.run_metrics import Metrics
-    from leakscope.reporting.facts.guarantee import Guarantee
 
 
 def report(asked: Asked) -> None:
@@ -32,9 +31,8 @@ def report(asked: Asked) -> None:
     from leakscope.auditing.gates import Gate
     from leakscope.commands.report import report as work
     from leakscope.models.remote.endpoint import Endpoint, is_address
-    from leakscope.reporting.facts.guarantee import guarantee_of
 
-    gates = [Gate.parse(text) for text in asked["fail_on"]]
+    gates = [Gate.parse(text) for text in asked.options.get("fail_on", ())]
     model, out = asked["model"], asked["out"]
     if is_address(model) and Endpoint(model).in_clear:
         tell("warning: the corpus goes to the endpoint unencrypted; use https.")
@@ -43,37 +41,37 @@ def report(asked: Asked) -> None:
     if isinstance(made, list):
         print_comparison(made, asked["json"])
         (tell if asked["json"] else say)(f"page: {out / 'compare.html'}")
-        _check(
-            gates,
-            {run.manifest.name: (run.metrics, run.guarantee, run.manifest.public) for run in made},
-        )
+        _check(gates, {run.manifest.name: (run.metrics, run.manifest) for run in made})
         return
     if asked["json"]:
         say(made.metrics.model_dump_json(indent=2))
         warn_of(out)
     else:
         print_run(out)
-    guarantee = guarantee_of(made.manifest)
-    _check(gates, {str(out): (made.metrics, guarantee, made.manifest.public)})
+    _check(gates, {str(out): (made.metrics, made.manifest)})
 
 
-def _check(
-    gates: "list[Gate]",
-    measured: "dict[str, tuple[Metrics, Guarantee, PublicModelRecord | None]]",
-) -> None:
-    """Exit with code 1 if a gate holds for a run."""
-    failed = False
-    for where, known in measured.items():
+def _check(gates: "list[Gate]", measured: "dict[str, tuple[Metrics, RunManifest]]") -> None:
+    """Tell what each gate says of each run. Exit with code 1 if one holds; raise if one cannot be
+    checked.
+    """
+    from leakscope.records.errors import LeakscopeError
+
+    verdicts = []
+    for where, (metrics, manifest) in measured.items():
+        behind = (
+            "" if metrics.interface is None else f", through an interface that {metrics.interface}"
+        )
+        part = metrics.audited
+        some = "" if part is None else f"; only {part.users:,} of {metrics.users:,} were audited"
         for gate in gates:
-            value = gate.value(*known)
-            if gate.holds(*known):
-                failed = True
-                tell(f"gate: {gate.text} holds for {where}: it is {value:g}")
-            elif known[0].audited is not None:
-                part, whole = known[0].audited.users, known[0].users
-                told = f"only {part:,} of {whole:,} users were audited"
-                tell(f"gate: {gate.text} does not hold; {told}")
-    if failed:
+            verdict = gate.verdict(metrics, manifest)
+            verdicts.append(verdict)
+            tell(f"gate: {verdict.line}{behind}{some} ({where})")
+    for verdict in verdicts:
+        if verdict.passed is None:
+            raise LeakscopeError(f"The gate '{verdict.gate}' cannot be checked: {verdict.reason}")
+    if not all(verdict.passed for verdict in verdicts):
         raise SystemExit(1)
 
 
@@ -93,11 +91,5 @@ command = Command(
     own=(
         Argument("out", Path, "The run directory to make."),
         Argument("json", bool, "Print the metrics as JSON.", default=False),
-        Argument(
-            "fail_on",
-            tuple[str, ...],
-            "A gate such as 'unique_sequences>0': exit code 1 if it holds. May be repeated.",
-            default=(),
-        ),
     ),
 )

@@ -6,7 +6,13 @@ from typing import Any
 import numpy as np
 
 from leakscope.corpus.store import Corpus
-from leakscope.leakage.chance.chance_figures import BEYOND, NO_PUBLIC, ChanceFigures, chance_figures
+from leakscope.leakage.chance.chance_figures import ChanceFigures, chance_figures
+from leakscope.leakage.epsilon_figures import (
+    NO_PUBLIC,
+    NO_UNIQUE,
+    EpsilonFigures,
+    epsilon_figures,
+)
 from leakscope.leakage.scrutiny.findings import UniqueFindings
 from leakscope.leakage.sequences.counted import CountedSequences
 from leakscope.leakage.sequences.distinct import Sequences
@@ -15,7 +21,6 @@ from leakscope.records.models.model_figures import ModelFigures
 from leakscope.records.runs.report_settings import ReportSettings
 from leakscope.records.runs.run_metrics import Metrics
 
-NO_UNIQUE = "there are no unique sequences"
 NOT_ASKED = "it was not asked for"
 UNMEASURED = "not measured"
 
@@ -26,8 +31,6 @@ class UniqueFigures:
 
     longest_unique: Measured[int]
     curated: Measured[dict[str, int]]
-    leakage_epsilon: Measured[float]
-    leakage_epsilon_sequence: Measured[int]
     unique_without_context: Measured[int]
     least_context_measured: Measured[int]
     elsewhere: Measured[dict[str, dict[str, int]]]
@@ -53,6 +56,7 @@ def metrics_of(
         _unique_figures(sequences, settings, findings)
     )
     ratios = None if findings.ratios is None else findings.ratios.of_sequence
+    measured |= _measured(epsilon_figures(counted, findings))
     measured |= _measured(chance_figures(findings.chance, counted, ratios))
     values: dict[str, Any] = {name: each.value for name, each in measured.items()}
     return Metrics(
@@ -79,7 +83,9 @@ def metrics_of(
     )
 
 
-def _measured(record: ModelFigures | UniqueFigures | ChanceFigures) -> dict[str, Measured[Any]]:
+def _measured(
+    record: ModelFigures | UniqueFigures | ChanceFigures | EpsilonFigures,
+) -> dict[str, Measured[Any]]:
     """The fields of a record by name, as `metrics.json` has them."""
     return {field.name: getattr(record, field.name) for field in fields(record)}
 
@@ -102,17 +108,11 @@ def _unique_figures(
     predicted = findings.public_predicts
     ratio = _ratios_of_unique(sequences, findings)
     unjudged = NO_PUBLIC if ratio is None else NO_UNIQUE
-    worst = None if ratio is None or not some else int(np.argmax(ratio))
-    epsilon = None if ratio is None or worst is None else float(ratio[worst])
-    if epsilon is not None and not np.isfinite(epsilon):
-        epsilon, unjudged = None, BEYOND
     return UniqueFigures(
         longest_unique=Measured.of(
             int(sequences.lengths[sequences.unique].max()) if some else None, NO_UNIQUE
         ),
         curated=Measured.of(None if ratio is None else _curated(ratio, settings), NO_PUBLIC),
-        leakage_epsilon=Measured.of(epsilon, unjudged),
-        leakage_epsilon_sequence=Measured.of(worst, unjudged),
         unique_without_context=Measured.of(
             None if least is None else int((least.words == 0).sum()), unasked
         ),

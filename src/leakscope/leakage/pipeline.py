@@ -14,6 +14,7 @@ from leakscope.leakage.chance.held_out_runs import HeldOutRuns
 from leakscope.leakage.correct_runs.corpus_scoring import CorpusScoring
 from leakscope.leakage.correct_runs.score_stage import PIECE_WORDS, SLOW_PIECE_WORDS, totals_in
 from leakscope.leakage.counts.user_sizes import UserSizes
+from leakscope.leakage.epsilon_figures import doubts_about_epsilon
 from leakscope.leakage.metrics import metrics_of
 from leakscope.leakage.run_directory import (
     PAGE,
@@ -44,6 +45,7 @@ from leakscope.records.measured import Measured
 from leakscope.records.models.model_config import ModelConfig
 from leakscope.records.models.model_figures import ModelFigures
 from leakscope.records.runs.report_settings import ReportSettings
+from leakscope.records.runs.run_manifest import RunManifest
 from leakscope.records.runs.run_metrics import Metrics
 
 
@@ -126,20 +128,28 @@ def audit_into(
     figures = figures.updated(_benchmark(judge, scoring, settings, resources.threads))
     near_ties = sum(totals_in(part).near_ties for part in parts)
     metrics = metrics_of(counted, corpus, settings, figures, near_ties, look.findings)
-    metrics = metrics.model_copy(update={"audited": part})
-    metrics = _questioned(metrics, subject, corpus, settings, look.notices)
+    metrics = metrics.model_copy(update={"audited": part, "interface": settings.interface})
+    notices = (*look.notices, *doubts_about_epsilon(counted, look.findings))
+    metrics = _questioned(metrics, subject, corpus, settings, notices)
     subject.confirm()
     progress("write", 0, 1)
     _write_tables(out, parts, corpus, settings, counted, look, sizes, subject.users)
-    write_json(out / "metrics.json", metrics)
     record = None if judge is None else judge.record
-    made = [name for name in RUN_FILES if name.endswith(".parquet") and (out / name).exists()]
-    manifest = manifest_of(subject, corpus, settings, record)
-    write_sealed(out / "manifest.json", manifest, ["metrics.json", *made])
+    metrics = _write_records(out, subject, manifest_of(subject, corpus, settings, record), metrics)
     if page is not None:
         page(out)  # which reads all the others
         seal_files(out, [PAGE] if (out / PAGE).exists() else [])
     progress("write", 1, 1)
+    return metrics
+
+
+def _write_records(out: Path, subject: Subject, manifest: RunManifest, metrics: Metrics) -> Metrics:
+    """Write metrics and manifest with what gates say of them, and seal them with the tables."""
+    said = {"gates": subject.verdicts(metrics, manifest)}
+    metrics, manifest = metrics.model_copy(update=said), manifest.model_copy(update=said)
+    write_json(out / "metrics.json", metrics)
+    made = [name for name in RUN_FILES if name.endswith(".parquet") and (out / name).exists()]
+    write_sealed(out / "manifest.json", manifest, ["metrics.json", *made])
     return metrics
 
 

@@ -79,6 +79,7 @@ def manifest_of(
         model=subject.config,
         options=subject.options,
         public=public,
+        interface=settings.interface,
         sealed=True,
     )
 

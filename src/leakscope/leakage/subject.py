@@ -8,6 +8,9 @@ from leakscope.models.interface import LanguageModel
 from leakscope.records.documents import IntArray
 from leakscope.records.models.audited_model import AuditedModel
 from leakscope.records.models.model_figures import ModelFigures
+from leakscope.records.runs.gate_verdict import GateVerdict
+from leakscope.records.runs.run_manifest import RunManifest
+from leakscope.records.runs.run_metrics import Metrics
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,8 @@ class Subject:
     """The numbers of the users whose documents are audited, rising; None: all users'."""
     measured: bool = True
     """Whether `figures` has what can be known of the validation words; if not, it is measured."""
+    verdicts: Callable[[Metrics, RunManifest], tuple[GateVerdict, ...]] = lambda *_: ()
+    """What gates say of the figures, to be written with them."""
     confirm: Callable[[], None] = lambda: None
     """Called before anything is written: raises if the model is no longer the one that gave the
     answers."""

@@ -11,15 +11,15 @@ import pyarrow as pa
 
 from leakscope.records.artifacts import damaged
 
-Form = Literal["words", "count", "number", "bound", "shortest", "mark", "kinds"]
+Form = Literal["words", "count", "number", "rate", "bound", "shortest", "mark", "kinds"]
 """`words`: a list of words. `count`: a whole number. `number`: one with digits after the point.
-`bound`: a count that may be an upper bound. `shortest`: the least of a list. `mark`: the title,
-where the value is true. `kinds`: a list of names."""
-Place = Literal["page", "terminal", "easiest"]
+`rate`: a small one, in two digits. `bound`: a count that may be an upper bound. `shortest`: the
+least of a list. `mark`: the title, where the value is true. `kinds`: a list of names."""
+Place = Literal["page", "terminal", "gravest"]
 """`page`: the table of the page, with its sorting. `terminal`: the table that commands print.
-`easiest`: the page's list of what is easiest to draw out."""
+`gravest`: the page's list of what to look at first."""
 PAGE: tuple[Place, ...] = ("page",)
-EVERYWHERE: tuple[Place, ...] = ("page", "terminal", "easiest")
+EVERYWHERE: tuple[Place, ...] = ("page", "terminal", "gravest")
 
 
 @dataclass(frozen=True)

@@ -90,6 +90,20 @@ class ReportSettings:
         check_phone_region(self.phone_region)
 
     @property
+    def interface(self) -> str | None:
+        """What stands before the model, as the end of "through an interface that"; None: nothing,
+        it shows all that the model suggests.
+        """
+        found = []
+        if self.confidence is not None:
+            found.append(
+                f"stays silent where 1/p of its best suggestion exceeds {self.confidence:g}"
+            )
+        if self.block_list is not None:
+            found.append("suggests nothing that completes an entry of a block list")
+        return " and ".join(found) or None
+
+    @property
     def hardened(self) -> bool:
         """Whether the interface hides some of what the model would say."""
         return self.confidence is not None or self.block_list is not None

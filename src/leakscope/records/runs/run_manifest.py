@@ -10,6 +10,7 @@ from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.audited_model import AuditedModel
 from leakscope.records.models.public_model import PublicModelRecord
 from leakscope.records.received_files import refuse_special_files
+from leakscope.records.runs.gate_verdict import GateVerdict
 from leakscope.records.runs.report_settings import ReportSettings, TrainedOn
 from leakscope.records.runs.run_metrics import Metrics
 from leakscope.records.seal import SEAL
@@ -47,6 +48,10 @@ class RunManifest(BaseModel):
     from here."""
     public: PublicModelRecord | None = None
     """The public model, if there was one."""
+    interface: str | None = None
+    """See `Metrics.interface`."""
+    gates: tuple[GateVerdict, ...] = ()
+    """See `Metrics.gates`."""
     rendered_from: RunDigests | None = None
     """The run whose tables were redacted or revealed to make this one; None: a report made it."""
     sealed: bool = False

@@ -2,6 +2,8 @@
 
 from pydantic import BaseModel, ConfigDict
 
+from leakscope.records.runs.gate_verdict import GateVerdict
+
 
 class AuditedPart(BaseModel):
     """How much of the training data D the model was asked about."""
@@ -48,6 +50,14 @@ class Metrics(BaseModel):
     """The largest ratio over the unique sequences."""
     leakage_epsilon_sequence: int | None = None
     """The `id` of the sequence that sets it."""
+    leakage_epsilon_words: int | None = None
+    """How many words that sequence has."""
+    leakage_epsilon_nats: float | None = None
+    """Its logarithm: how many nats more each of these words surprises the public model."""
+    leakage_epsilon_low: float | None = None
+    leakage_epsilon_high: float | None = None
+    """A 95 % interval by drawing users again, with replacement."""
+    leakage_epsilon_by_length: dict[int, float] | None = None
     public_unique_sequences: int | None = None
     """The benchmark line: what the public model itself gives away of D, as metric 1 counts it."""
     public_unknown_sequences: int | None = None
@@ -104,6 +114,10 @@ class Metrics(BaseModel):
     notices: tuple[str, ...] = ()
     """What to bear in mind when reading the numbers, a sentence each; gates are checked all the
     same."""
+    interface: str | None = None
+    """What stands before the model, as the end of "through an interface that"; null: nothing."""
+    gates: tuple[GateVerdict, ...] = ()
+    """What the gates said that were asked for with the report."""
     audited: AuditedPart | None = None
     """The part of D that S was collected from, where only some users were audited; None: all."""
 

@@ -103,7 +103,7 @@ COLUMNS: tuple[Column, ...] = (
         unique_only=True,
         display=Display(
             "q",
-            "number",
+            "rate",
             EVERYWHERE,
             hint="the share of chance in the shortest list that has it",
             rising=True,

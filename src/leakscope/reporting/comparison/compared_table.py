@@ -24,13 +24,24 @@ BENCHMARK = {"public_unique_sequences": "Public model's own unique"}
 """The paper's benchmark line, shown where a run measured it."""
 
 
+CHANCE = {"chance_unique": "By chance", "confirmed_unique": "Confirmed"}
+"""Shown where a run measured it."""
+CONFIRMED_EPSILON = {"confirmed_epsilon": "Confirmed epsilon"}
+INTERFACE = {"interface": "Through an interface that"}
+"""Shown where something stands before a run's model."""
+UNEXPLAINED = ("dp_delta", "dp_unit", "interface")
+"""Columns whose dashes need no reason: the epsilon's is theirs, or nothing is missing."""
+
+
 def columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """The columns worth showing for some runs."""
-    measured = any(row["public_unique_sequences"] is not None for row in rows)
     private = any(row["privacy"] is not None for row in rows)
     other = any(row["mitigation"] not in (None, "none") and not row["privacy"] for row in rows)
     shown = COLUMNS | (MITIGATION if other else {}) | (guarantees.COLUMNS if private else {})
-    return shown | (BENCHMARK if measured else {})
+    for columns in (BENCHMARK, CHANCE, CONFIRMED_EPSILON, INTERFACE):
+        if any(row[name] is not None for row in rows for name in columns):
+            shown |= columns
+    return shown
 
 
 def compare_rows(runs: Sequence[ComparedRun]) -> list[dict[str, Any]]:
@@ -91,7 +102,7 @@ def missing(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     columns = columns_of(rows) | guarantees.EPSILON
     for column in columns:
         for row in rows:
-            if row[column] is None and column not in ("dp_delta", "dp_unit"):  # as the epsilon's
+            if row[column] is None and column not in UNEXPLAINED:
                 why = row["reasons"].get(column, values.UNEXPLAINED)
                 found.setdefault((column, why), []).append(row["name"])
     return [

@@ -12,7 +12,7 @@ from leakscope.records.models.dp_record import PrivacyRecord
 from leakscope.records.runs.run_manifest import RunManifest
 from leakscope.records.runs.run_metrics import Metrics
 from leakscope.reporting.facts import headline, values
-from leakscope.reporting.facts.headline import Fact
+from leakscope.reporting.facts.fact import Fact
 from leakscope.reporting.facts.recomputed_epsilon import CONTRADICTION, checked
 
 NONE = "none: trained without differential privacy"
@@ -71,9 +71,11 @@ def guarantee_of(manifest: RunManifest) -> Guarantee:
     return Guarantee(found.record, why, damaged=found.damaged)
 
 
-def leakage(manifest: RunManifest, metrics: Metrics) -> list[Fact]:
-    """What the model gives away, with what its training guarantees beside the leakage epsilon."""
-    facts = headline.leakage(metrics)
+def leakage(manifest: RunManifest, metrics: Metrics, worst: str | None = None) -> list[Fact]:
+    """What the model gives away, with what its training guarantees beside the leakage epsilon;
+    `worst` as in `headline.leakage`.
+    """
+    facts = headline.leakage(metrics, worst)
     beside = 1 + [fact.name for fact in facts].index("leakage_epsilon")
     return [*facts[:beside], fact(guarantee_of(manifest)), *facts[beside:]]
 

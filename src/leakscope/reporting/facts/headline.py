@@ -1,37 +1,16 @@
 """The headline of a run: each number with its label and what it means, for tables and pages."""
 
-from dataclasses import dataclass
-
 from leakscope.records.runs.run_metrics import Metrics
 from leakscope.records.unique import HELD_BY
-from leakscope.reporting.facts import values
+from leakscope.reporting.facts import chance_facts, values
+from leakscope.reporting.facts.fact import Fact, absent
+from leakscope.reporting.facts.run_summary import audited_users
 
 
-@dataclass(frozen=True)
-class Fact:
-    """One headline number."""
-
-    name: str
-    """Its name in `metrics.json`, or in a row of a comparison."""
-    label: str
-    value: str
-    """As shown; a dash where it is unmeasured."""
-    meaning: str
-    """One plain sentence."""
-    detail: str = ""
-    """What stands small beside the value."""
-    reason: str | None = None
-    """Why it is unmeasured."""
-
-    @property
-    def text(self) -> str:
-        """The value with its detail or reason, on one line."""
-        note = self.reason if self.reason is not None else self.detail
-        return f"{self.value} ({note})" if note else self.value
-
-
-def leakage(metrics: Metrics) -> list[Fact]:
-    """What the model gives away, gravest first."""
+def leakage(metrics: Metrics, worst: str | None = None) -> list[Fact]:
+    """What the model gives away, gravest first. `worst`: the words of the sequence that sets the
+    leakage epsilon, if they may be told.
+    """
     users = values.share(metrics.users_with_unique, metrics.asked.users)
     return [
         Fact(
@@ -47,7 +26,7 @@ def leakage(metrics: Metrics) -> list[Fact]:
             "Users with unique sequences",
             values.thousands(metrics.users_with_unique),
             "Users with at least one unique sequence that the model repeats.",
-            f"{users} of {_audited(metrics)}",
+            f"{users} of {audited_users(metrics)}",
         ),
         _longest(metrics),
         Fact(
@@ -58,8 +37,12 @@ def leakage(metrics: Metrics) -> list[Fact]:
             "memory, not from repeating the prompt.",
             f"of {metrics.unique_sequences:,} unique",
         ),
-        _epsilon(metrics),
+        chance_facts.confirmed(metrics),
+        chance_facts.chance(metrics),
+        chance_facts.epsilon(metrics, worst),
+        *chance_facts.confirmed_epsilon(metrics),
         _curated(metrics),
+        *chance_facts.public_predicts(metrics),
         _nothing_needed(metrics),
         _personal(metrics),
         *_elsewhere(metrics),
@@ -125,62 +108,13 @@ def quality(metrics: Metrics) -> list[Fact]:
     ]
 
 
-def summary(metrics: Metrics) -> str:
-    """The finding in one or two sentences."""
-    seen = "its best suggestion" if metrics.top_k == 1 else f"its {metrics.top_k} best suggestions"
-    if metrics.unique_sequences == 0:
-        return (
-            f"Shown only {seen} at each word, an attacker finds no sequence that this model "
-            f"repeats and that {HELD_BY}{_only_audited(metrics)}."
-        )
-    text = (
-        f"Shown only {seen} at each word, an attacker who knows how a user's text begins can "
-        f"draw {values.plural(metrics.unique_sequences, 'sequence')} out of this model that "
-        f"{HELD_BY}. "
-        f"{values.thousands(metrics.users_with_unique)} of {_audited(metrics)} "
-        f"{'is' if metrics.users_with_unique == 1 else 'are'} affected"
-    )
-    if metrics.longest_unique is None:
-        return text + "."
-    return f"{text}; the longest sequence has {values.plural(metrics.longest_unique, 'word')}."
-
-
-def _audited(metrics: Metrics) -> str:
-    """How many users S is about: "120 users", or "3 audited users" where others were not."""
-    if metrics.audited is None:
-        return values.plural(metrics.users, "user")
-    return values.plural(metrics.audited.users, "audited user")
-
-
-def _only_audited(metrics: Metrics) -> str:
-    """Whose text was not searched, as the end of a sentence; empty where everybody's was."""
-    if metrics.audited is None:
-        return ""
-    return (
-        f", among the text of the {values.plural(metrics.audited.users, 'user')} who "
-        f"{'was' if metrics.audited.users == 1 else 'were'} audited, out of "
-        f"{values.thousands(metrics.users)}"
-    )
-
-
 def _longest(metrics: Metrics) -> Fact:
     meaning = "Words in the longest unique sequence; long ones are rarely a coincidence."
     label = "Longest unique sequence"
     if metrics.longest_unique is None:
-        return _absent(metrics, "longest_unique", label, meaning)
+        return absent(metrics, "longest_unique", label, meaning)
     unit = "word" if metrics.longest_unique == 1 else "words"
     return Fact("longest_unique", label, values.thousands(metrics.longest_unique), meaning, unit)
-
-
-def _epsilon(metrics: Metrics) -> Fact:
-    meaning = (
-        "How many times more surprising the worst unique sequence is to a model that never saw "
-        "its user."
-    )
-    if metrics.leakage_epsilon is None:
-        return _absent(metrics, "leakage_epsilon", "Leakage epsilon", meaning)
-    value = values.rounded(metrics.leakage_epsilon)
-    return Fact("leakage_epsilon", "Leakage epsilon", value, meaning)
 
 
 def _curated(metrics: Metrics) -> Fact:
@@ -190,7 +124,7 @@ def _curated(metrics: Metrics) -> Fact:
     )
     label = "Curated sequences"
     if metrics.curated is None:
-        return _absent(metrics, "curated", label, meaning)
+        return absent(metrics, "curated", label, meaning)
     if not metrics.curated:
         return Fact("curated", label, values.ABSENT, meaning, reason="no threshold t was asked for")
     steps = sorted(metrics.curated.items(), key=lambda item: float(item[0]))
@@ -203,7 +137,7 @@ def _nothing_needed(metrics: Metrics) -> Fact:
     meaning = "Unique sequences that the model produces with no context at all."
     label = "Without any context"
     if metrics.unique_without_context is None:
-        return _absent(metrics, "unique_without_context", label, meaning)
+        return absent(metrics, "unique_without_context", label, meaning)
     detail = f"of {values.thousands(metrics.least_context_measured or 0)} examined"
     value = values.thousands(metrics.unique_without_context)
     return Fact("unique_without_context", label, value, meaning, detail)
@@ -216,7 +150,7 @@ def _personal(metrics: Metrics) -> Fact:
     )
     label = "Looks like personal data"
     if metrics.unique_pii is None or metrics.unique_with_pii is None:
-        return _absent(metrics, "unique_pii", label, meaning)
+        return absent(metrics, "unique_pii", label, meaning)
     kinds = ", ".join(f"{kind}: {values.thousands(n)}" for kind, n in metrics.unique_pii.items())
     return Fact("unique_pii", label, values.thousands(metrics.unique_with_pii), meaning, kinds)
 
@@ -242,7 +176,7 @@ def _elsewhere(metrics: Metrics) -> list[Fact]:
 def _perplexity(metrics: Metrics, name: str, label: str, meaning: str, detail: str = "") -> Fact:
     value: float | None = getattr(metrics, name)
     if value is None:
-        return _absent(metrics, name, label, meaning)
+        return absent(metrics, name, label, meaning)
     return Fact(name, label, values.rounded(value), meaning, detail)
 
 
@@ -257,7 +191,3 @@ def _accuracy(metrics: Metrics) -> Fact:
     if found.value is None:
         return Fact("validation_accuracy", label, values.ABSENT, meaning, others, found.reason)
     return Fact("validation_accuracy", label, f"{100 * found.value:.1f} %", meaning, others)
-
-
-def _absent(metrics: Metrics, name: str, label: str, meaning: str) -> Fact:
-    return Fact(name, label, values.ABSENT, meaning, reason=values.reason(metrics, name))

@@ -31,9 +31,22 @@ def share(part: int, whole: int) -> str:
 
 def rounded(value: float) -> str:
     """A perplexity or a ratio: three or more digits that matter, never rounded to nothing."""
+    if 1e6 <= value < math.inf:
+        return power(value)
     if value >= 1000:
         return f"{value:,.0f}"
     return f"{value:.1f}" if value >= 100 else f"{value:.2f}"
+
+
+def power(value: float) -> str:
+    """A great number in three digits and a power of ten."""
+    digits, exponent = f"{value:.2e}".split("e")
+    return f"{digits} × 10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
+
+
+def small(value: float) -> str:
+    """A rate: two digits that matter."""
+    return f"{value:.2g}"
 
 
 def bound(value: float) -> str:
@@ -89,6 +102,7 @@ def _spelled_out(char: str) -> str:
     return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
 
 
+_SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _THREE_UP = Context(prec=3, rounding=ROUND_CEILING)
 _UNSAFE = ("Cc", "Cf", "Cs", "Zl", "Zp")
 _JOINERS = "\u200c\u200d"  # Persian, Hindi and emoji need them; they steer nothing

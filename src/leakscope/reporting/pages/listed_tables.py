@@ -11,14 +11,14 @@ from leakscope.reporting.rows import cells
 from leakscope.reporting.rows.listing import (
     SequenceRow,
     UserRow,
-    easiest,
     first_sequences,
+    gravest,
     most_exposed,
 )
 
 ROWS = 500
 USERS = 15
-EASIEST = 15
+GRAVEST = 15
 
 
 @dataclass(frozen=True)
@@ -58,12 +58,10 @@ def users_table(run: Path, *, revealed: bool) -> ListedTable:
     return ListedTable.of(rows, user_columns.COLUMNS, "page")
 
 
-def easiest_table(run: Path, *, revealed: bool) -> ListedTable:
-    """What is easiest to draw out; the column that it is ordered by comes first."""
-    rows = easiest(run, EASIEST, revealed=revealed)
-    found = ListedTable.of(rows, sequence_columns.COLUMNS, "easiest").columns
-    first = [each for each in found if each[0].name == "least_context"]
-    return ListedTable(first + [each for each in found if each not in first], rows)
+def gravest_table(run: Path, *, revealed: bool) -> ListedTable:
+    """What to look at first."""
+    rows = gravest(run, GRAVEST, revealed=revealed)
+    return ListedTable.of(rows, sequence_columns.COLUMNS, "gravest")
 
 
 def cell(row: SequenceRow | UserRow, column: Column, how: Display) -> str:

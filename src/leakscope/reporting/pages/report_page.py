@@ -16,20 +16,17 @@ from leakscope.records.runs.run_manifest import RunManifest, open_run
 from leakscope.records.runs.run_metrics import Metrics
 from leakscope.records.unique import HELD_BY
 from leakscope.reporting.facts import guarantee, headline, values
+from leakscope.reporting.facts.run_summary import summary
 from leakscope.reporting.pages.document import embedded, render
 from leakscope.reporting.pages.listed_tables import (
     cell,
-    easiest_table,
+    gravest_table,
     sequences_table,
     users_table,
 )
 from leakscope.reporting.rows import cells
-from leakscope.reporting.rows.listing import (
-    SequenceRow,
-    sequence_of,
-    unique_by_user,
-    unique_perplexities,
-)
+from leakscope.reporting.rows.listing import unique_by_user, unique_perplexities
+from leakscope.reporting.rows.worst_sequence import spelled, worst_of
 from leakscope.reporting.svg import run_figures as figures
 
 
@@ -37,19 +34,20 @@ def write_page(run: Path) -> Path:
     """Write `report.html` into the run directory `run`, from its records alone."""
     manifest, metrics = open_run(run)
     sequences = sequences_table(run, revealed=manifest.revealed)
+    worst = worst_of(run, metrics, revealed=manifest.revealed)
     page = render(
         "report.html",
         manifest=manifest,
         metrics=metrics,
-        summary=headline.summary(metrics),
-        leakage=guarantee.leakage(manifest, metrics),
+        summary=summary(metrics),
+        leakage=guarantee.leakage(manifest, metrics, spelled(worst)),
         privacy=_privacy(manifest),
         quality=headline.extent(metrics) + headline.quality(metrics),
         figures=_figures(run, metrics),
         users=users_table(run, revealed=manifest.revealed),
-        easiest=easiest_table(run, revealed=manifest.revealed),
+        gravest=gravest_table(run, revealed=manifest.revealed),
         public=_public(manifest, metrics),
-        worst=_worst(run, metrics, revealed=manifest.revealed),
+        worst=worst,
         sequences=sequences,
         listed=metrics.below_threshold,
         sort_keys=embedded(sequences.sort_keys()),
@@ -72,10 +70,20 @@ def _figures(run: Path, metrics: Metrics) -> list[tuple[str, str, Markup]]:
         (
             "Lengths of the unique sequences",
             "Short ones are often common phrases that happen to be unique; the long ones on the "
-            "right are what to look at first.",
-            figures.length_histogram(metrics.unique_by_length),
+            "right are what to look at first."
+            + (" The line is what chance would give." if metrics.chance_by_length else ""),
+            figures.length_histogram(metrics.unique_by_length, metrics.chance_by_length),
         )
     ]
+    if metrics.leakage_epsilon_by_length:
+        shown.append(
+            (
+                "Leakage epsilon by length",
+                "The largest ratio to the public model among the unique sequences of each length. "
+                "A single rare word can have any ratio; that of a long sequence is hardly chance.",
+                figures.epsilon_by_length(metrics.leakage_epsilon_by_length),
+            )
+        )
     perplexities = unique_perplexities(run, metrics.unique_sequences)
     if np.isfinite(perplexities).any():
         shown.append(
@@ -139,13 +147,6 @@ def _privacy(manifest: RunManifest) -> dict[str, Any]:
         "details": [] if record is None else guarantee.details(record),
         "caveats": [] if record is None else guarantee.caveats(record),
     }
-
-
-def _worst(run: Path, metrics: Metrics, *, revealed: bool) -> SequenceRow | None:
-    """The sequence that sets the leakage epsilon, if it is listed."""
-    if metrics.leakage_epsilon_sequence is None:
-        return None
-    return sequence_of(run, metrics.leakage_epsilon_sequence, revealed=revealed)
 
 
 def _model(manifest: RunManifest) -> str:

@@ -12,7 +12,7 @@ from leakscope.records.runs.person_columns import person_columns
 from leakscope.records.runs.person_record import PersonRecord, Standing
 from leakscope.records.runs.run_manifest import digests_of_run, open_run
 from leakscope.reporting.facts import values
-from leakscope.reporting.facts.headline import Fact
+from leakscope.reporting.facts.fact import Fact
 from leakscope.reporting.person.person_rows import PersonRows, person_rows
 from leakscope.reporting.rows import cells
 

@@ -1,7 +1,7 @@
 """How values of registered columns are written, and what they are sorted by."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from leakscope.records.columns import Column, Display, Place, shown_in
@@ -10,8 +10,14 @@ from leakscope.reporting.facts import values
 Row = Mapping[str, Any]
 """Values by the name of their column; what an older run does not have is missing."""
 Shown = tuple[Column, Display]
-NUMBERS = ("count", "number", "bound", "shortest")
+NUMBERS = ("count", "number", "rate", "bound", "shortest")
 """The forms that can be sorted by."""
+
+_WRITTEN: dict[str, Callable[[Any], str]] = {
+    "words": " ".join,
+    "number": values.rounded,
+    "rate": values.small,
+}
 
 
 def columns_for(rows: Sequence[Row], columns: Sequence[Column], place: Place) -> list[Shown]:
@@ -33,10 +39,8 @@ def text(row: Row, column: Column, how: Display) -> str:
         return how.title if value else ""
     if value is None:
         return values.ABSENT
-    if how.form == "words":
-        return " ".join(value)
-    if how.form == "number":
-        return values.rounded(value)
+    if how.form in _WRITTEN:
+        return _WRITTEN[how.form](value)
     bound = how.form == "bound" and not row.get(how.exact)
     return ("≤ " if bound else "") + values.thousands(value)
 

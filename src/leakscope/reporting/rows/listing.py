@@ -1,5 +1,6 @@
 """Read from a run's tables only the rows that are shown."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from leakscope.records.artifacts import damaged, open_parquet
 from leakscope.records.columns import Column
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.runs import sequence_columns, user_columns
+from leakscope.records.runs.run_manifest import open_run
 from leakscope.records.unique import is_unique
 
 BATCH = 4096  # rows decoded at a time
@@ -112,25 +114,35 @@ def unique_perplexities(run: Path, expected: int) -> npt.NDArray[np.float64]:
     return np.concatenate([np.zeros(0), *found])
 
 
-def easiest(run: Path, limit: int, *, revealed: bool) -> list[SequenceRow]:
-    """The `limit` unique sequences that the least context brings out, the largest ratio first
-    among equals; none where the least context was not looked for.
+def gravest(run: Path, limit: int, *, revealed: bool) -> list[SequenceRow]:
+    """The `limit` unique sequences to look at first: confirmed ones, then by ratio, personal data,
+    length and the context that they need.
     """
-    best: list[tuple[int, float, int, dict[str, Any]]] = []
+    best: list[tuple[tuple[float, ...], dict[str, Any]]] = []
+    rate = open_run(run)[0].settings.false_discovery_rate
     columns = column_names(sequence_columns.COLUMNS, revealed=revealed)
     for batch in _batches(run / "sequences.parquet", columns, BATCH):
-        if "least_context" not in batch.schema.names:
-            return []
-        measured = batch.column("least_context").is_valid().to_numpy(zero_copy_only=False)
-        first = is_unique(batch.column("users_in_d").to_numpy()[:1])
-        if not measured.any() and not first.all():
-            break  # the unique ones come first
-        for record in batch.filter(pa.array(measured)).to_pylist():
-            ratio = record["ratio"] if record["ratio"] is not None else 0.0
-            best.append((record["least_context"], -ratio, -record["length"], record))
-        best.sort(key=lambda each: each[:3])
+        unique = is_unique(batch.column("users_in_d").to_numpy())
+        if not unique.any():
+            break  # they come first
+        for record in batch.filter(pa.array(unique)).to_pylist():
+            best.append((gravity(record, rate), record))
+        best.sort(key=lambda each: each[0])
         del best[limit:]
-    return [sequence_row(record, revealed) for *_, record in best]
+    return [sequence_row(record, revealed) for _, record in best]
+
+
+def gravity(record: Mapping[str, Any], rate: float) -> tuple[float, ...]:
+    """What a unique sequence is ordered by, the gravest first. What was not measured comes last."""
+    q, ratio, least = record.get("q_value"), record.get("ratio"), record.get("least_context")
+    return (
+        not (q is not None and q <= rate),
+        math.inf if ratio is None else -ratio,
+        not record.get("pii"),
+        -record["length"],
+        math.inf if least is None else least,
+        record["id"],
+    )
 
 
 def sequence_of(run: Path, number: int, *, revealed: bool) -> SequenceRow | None:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 
 from markupsafe import Markup, escape
 
+from leakscope.reporting.facts.values import power
+
 WIDTH, HEIGHT = 640, 290
 LEFT, RIGHT, TOP, BOTTOM = 62, 16, 30, 52
 
@@ -179,7 +181,9 @@ class Canvas:
 
 
 def number(value: float) -> str:
-    """A tick's name."""
+    """A tick's name; of a million and more, a power of ten."""
+    if value >= 1e6:
+        return power(value).removeprefix("1.00 × ")
     return f"{value:,.0f}" if value >= 1000 or value == int(value) else f"{value:.4g}"
 
 

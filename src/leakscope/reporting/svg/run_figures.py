@@ -5,11 +5,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from markupsafe import Markup
 
+from leakscope.reporting.facts.values import rounded
 from leakscope.reporting.svg.axes import (
     Values,
     finite,
     gathered_lengths,
     named_ticks,
+    padded,
     perplexity_edges,
     slot_names,
 )
@@ -18,8 +20,12 @@ from leakscope.reporting.svg.canvas import BOTTOM, HEIGHT, LEFT, RIGHT, WIDTH, C
 MOST_LENGTHS = 30  # bars of the histogram; longer sequences share the last one
 
 
-def length_histogram(by_length: Mapping[int, int]) -> Markup:
-    """How many unique sequences have each length; `by_length` has at least one."""
+def length_histogram(
+    by_length: Mapping[int, int], chance: Mapping[int, float] | None = None
+) -> Markup:
+    """How many unique sequences have each length; `by_length` has at least one. `chance`: how many
+    a model without memory would show.
+    """
     canvas = Canvas(
         "lengths",
         "Lengths of the unique sequences",
@@ -34,7 +40,43 @@ def length_histogram(by_length: Mapping[int, int]) -> Markup:
         x = LEFT + (index + 0.12) * slot
         tip = f"{name} words: {value}"
         canvas.bar(x, slot * 0.76, top(value), HEIGHT - BOTTOM, tip)
+    if chance:
+        expected = [_by_chance(chance, name) for name in names]
+        points = [
+            (LEFT + (index + 0.5) * slot, top(min(each, top.high)))
+            for index, each in enumerate(expected)
+        ]
+        canvas.curve(points, "second")
+        for (x, y), each, name in zip(points, expected, names, strict=True):
+            canvas.dot(x, y, f"{name} words: {each:.1f} by chance", "second")
+        canvas.legend([("first", "unique sequences"), ("second", "by chance")])
     slot_names(canvas, names, "length in words")
+    return canvas.finish()
+
+
+def _by_chance(chance: Mapping[int, float], name: str) -> float:
+    """Of a slot of the histogram, which may hold all greater lengths."""
+    first = int(name.removesuffix("+"))
+    last = max(chance) if name.endswith("+") else first
+    return sum(value for length, value in chance.items() if first <= length <= last)
+
+
+def epsilon_by_length(largest: Mapping[int, float]) -> Markup:
+    """The largest ratio of each length, of which there is at least one."""
+    known = {n: value for n, value in sorted(largest.items()) if value > 0}
+    worst = max(known, key=known.__getitem__)
+    canvas = Canvas(
+        "epsilon",
+        "Leakage epsilon by length",
+        f"The largest ratio is {rounded(known[worst])}, of {worst} words.",
+    )
+    across = padded(canvas.across(min(known), max(known)))
+    top = canvas.upward(min(1.0, *known.values()), max(2.0, *known.values()) * 1.2, log=True)
+    canvas.rows(top, "largest ratio (logarithmic)")
+    canvas.curve([(across(n), top(value)) for n, value in known.items()], "first")
+    for n, value in known.items():
+        canvas.dot(across(n), top(value), f"{n} words: {rounded(value)}")
+    canvas.columns(named_ticks(across), "length in words")
     return canvas.finish()
 
 

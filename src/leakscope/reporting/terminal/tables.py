@@ -14,15 +14,18 @@ from leakscope.records.runs.run_manifest import RunManifest, open_run
 from leakscope.records.runs.run_metrics import Metrics
 from leakscope.reporting.comparison.compared_table import cell, columns_of, missing
 from leakscope.reporting.facts import guarantee, guarantees, headline, values
+from leakscope.reporting.facts.fact import Fact
 from leakscope.reporting.pages import harden_page as hardening
 from leakscope.reporting.rows import cells
-from leakscope.reporting.rows.listing import SequenceRow, easiest, first_sequences
+from leakscope.reporting.rows.listing import SequenceRow, gravest
 
 LENGTHS = 12  # shown one by one in the compact line of lengths
 
 
-def run_table(manifest: RunManifest, metrics: Metrics) -> RenderableType:
-    """The headline numbers of one run. What is unmeasured shows a dash and why."""
+def run_table(manifest: RunManifest, metrics: Metrics, worst: str | None = None) -> RenderableType:
+    """The headline numbers of one run. What is unmeasured shows a dash and why. `worst` as in
+    `headline.leakage`.
+    """
     table = Table(box=SIMPLE_HEAD, show_header=False, title_justify="left", title_style="bold")
     table.title = Text(f"Training data leakage of {values.printable(manifest.name)}")
     table.add_column(style="dim", no_wrap=True)
@@ -32,6 +35,8 @@ def run_table(manifest: RunManifest, metrics: Metrics) -> RenderableType:
         table.add_row(Text("Warning"), Text(values.printable(warning), style="bold yellow"))
     for notice in metrics.notices:
         table.add_row(Text("Notice"), Text(values.printable(notice), style="bold yellow"))
+    if metrics.interface is not None:
+        table.add_row(Text("Interface"), Text(f"not the bare model: one that {metrics.interface}"))
     for label, text in (
         ("Users", values.thousands(metrics.users)),
         *_audited(metrics),
@@ -43,9 +48,9 @@ def run_table(manifest: RunManifest, metrics: Metrics) -> RenderableType:
     table.add_section()
     _facts(table, headline.extent(metrics)[:3])
     table.add_section()
-    _facts(table, headline.leakage(metrics)[:4])
+    _facts(table, headline.leakage(metrics, worst)[:4])
     table.add_row(Text("Unique by length"), Text(by_length(metrics)))
-    _facts(table, headline.leakage(metrics)[4:])
+    _facts(table, headline.leakage(metrics, worst)[4:])
     if manifest.public is not None:
         name = f"{manifest.public.name} ({manifest.public.kind})"
         table.add_row(Text("Public model"), Text(values.printable(name)))
@@ -88,9 +93,7 @@ def compare_table(
 def sequences_table(path: Path, limit: int) -> RenderableType:
     """The first unique sequences of the run at `path`: words if it is revealed, else lengths."""
     manifest, metrics = open_run(path)
-    rows = easiest(path, limit, revealed=manifest.revealed) or first_sequences(
-        path, min(limit, metrics.unique_sequences), revealed=manifest.revealed
-    )
+    rows = gravest(path, limit, revealed=manifest.revealed)
     if not rows:
         return Text("There are no unique sequences.")
     table = Table(box=SIMPLE_HEAD, header_style="bold")
@@ -213,7 +216,7 @@ def by_length(metrics: Metrics) -> str:
     return "  ".join(shown)
 
 
-def _facts(table: Table, facts: Sequence[headline.Fact]) -> None:
+def _facts(table: Table, facts: Sequence[Fact]) -> None:
     for fact in facts:
         grave = fact.name == "unique_sequences" and fact.value != "0"
         table.add_row(Text(fact.label), Text(fact.text, style="bold red" if grave else ""))

@@ -1,0 +1,29 @@
+"""What a gate said of a run."""
+
+from pydantic import BaseModel, ConfigDict
+
+
+class GateVerdict(BaseModel):
+    """One gate, such as `unique_sequences>0`; the pipeline fails if it holds."""
+
+    model_config = ConfigDict(frozen=True)
+
+    gate: str
+    passed: bool | None
+    """Null: it could not be checked, which is no pass."""
+    value: float | None = None
+    """Of the metric."""
+    reason: str | None = None
+    """Why it could not be checked."""
+
+    @property
+    def word(self) -> str:
+        """PASS, FAIL, or that neither can be said."""
+        return "UNCHECKED" if self.passed is None else "PASS" if self.passed else "FAIL"
+
+    @property
+    def line(self) -> str:
+        """The verdict with value and bound, on one line."""
+        if self.passed is None:
+            return f"{self.word} {self.gate}: {self.reason}"
+        return f"{self.word} {self.gate}: it is {self.value:,.6g}"

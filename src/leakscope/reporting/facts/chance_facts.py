@@ -1,0 +1,84 @@
+"""What tells memory from chance: confirmed sequences, the chance line, the leakage epsilon."""
+
+from leakscope.records.runs.run_metrics import Metrics
+from leakscope.reporting.facts import values
+from leakscope.reporting.facts.fact import Fact, absent
+
+
+def confirmed(metrics: Metrics) -> Fact:
+    """How many unique sequences are more than chance."""
+    meaning = (
+        "Unique sequences that are more than chance, judged by what the model predicts in held-out "
+        "documents: of this list, about one in twenty (or as it was set) is expected to be chance."
+    )
+    label = "Confirmed sequences"
+    if metrics.confirmed_unique is None:
+        return absent(metrics, "confirmed_unique", label, meaning)
+    users = values.plural(metrics.users_with_confirmed or 0, "user")
+    value = values.thousands(metrics.confirmed_unique)
+    return Fact("confirmed_unique", label, value, meaning, f"of {users}")
+
+
+def chance(metrics: Metrics) -> Fact:
+    """How many a model without memory would show."""
+    meaning = (
+        "Unique sequences that a model without memory of these documents would show: what this one "
+        "predicts in held-out documents, scaled to the training data."
+    )
+    label = "By chance"
+    if metrics.chance_unique is None:
+        return absent(metrics, "chance_unique", label, meaning)
+    detail = (
+        f"{interval(metrics, 'chance_unique')}; {values.plural(metrics.decoys or 0, 'decoy')} in "
+        f"{values.plural(metrics.decoy_words or 0, 'held-out word')}"
+    )
+    return Fact("chance_unique", label, f"{metrics.chance_unique:,.0f}", meaning, detail)
+
+
+def epsilon(metrics: Metrics, worst: str | None) -> Fact:
+    """The largest ratio, and what sets it."""
+    meaning = (
+        "How many times more surprising the worst unique sequence is to a model that never saw "
+        "its user."
+    )
+    if metrics.leakage_epsilon is None:
+        return absent(metrics, "leakage_epsilon", "Leakage epsilon", meaning)
+    value = values.rounded(metrics.leakage_epsilon)
+    details = []
+    if metrics.leakage_epsilon_nats is not None:
+        details.append(f"{metrics.leakage_epsilon_nats:.1f} nats per word")
+    if metrics.leakage_epsilon_low is not None and metrics.leakage_epsilon_high is not None:
+        low, high = metrics.leakage_epsilon_low, metrics.leakage_epsilon_high
+        details.append(f"95 % interval {values.rounded(low)} to {values.rounded(high)}")
+    if metrics.leakage_epsilon_words is not None:
+        named = f"sequence {metrics.leakage_epsilon_sequence}" if worst is None else f"“{worst}”"
+        details.append(f"set by {named}, {values.plural(metrics.leakage_epsilon_words, 'word')}")
+    return Fact("leakage_epsilon", "Leakage epsilon", value, meaning, "; ".join(details))
+
+
+def confirmed_epsilon(metrics: Metrics) -> list[Fact]:
+    """Only where there is a public model and a chance line."""
+    if metrics.leakage_epsilon is None or metrics.confirmed_unique is None:
+        return []
+    meaning = "The same over the confirmed sequences alone."
+    label = "Confirmed epsilon"
+    if metrics.confirmed_epsilon is None:
+        return [absent(metrics, "confirmed_epsilon", label, meaning)]
+    return [Fact("confirmed_epsilon", label, values.rounded(metrics.confirmed_epsilon), meaning)]
+
+
+def public_predicts(metrics: Metrics) -> list[Fact]:
+    """Only where there is a public model."""
+    if metrics.unique_public_predicts is None:
+        return []
+    meaning = "Unique sequences that the public model predicts in the same place, too."
+    value = values.thousands(metrics.unique_public_predicts)
+    detail = f"of {metrics.unique_sequences:,} unique"
+    label = "Predicted by the public model"
+    return [Fact("unique_public_predicts", label, value, meaning, detail)]
+
+
+def interval(metrics: Metrics, name: str) -> str:
+    """The 95 % interval of a count."""
+    low, high = getattr(metrics, f"{name}_low"), getattr(metrics, f"{name}_high")
+    return f"95 % interval {low:,.0f} to {high:,.0f}"

@@ -1,0 +1,28 @@
+"""What is listed first."""
+
+from leakscope.reporting.facts.values import rounded
+from leakscope.reporting.rows.listing import gravest
+from leakscope.reporting.svg.canvas import number
+from report_runs import sequence
+
+
+def test_confirmed_then_ratio_then_personal_data_then_length(make_run):
+    rows = [
+        sequence(0, "to the", ratio=900.0, q_value=0.4, pii=[]),
+        sequence(1, "a b c", ratio=3.0, q_value=0.01, pii=[]),
+        sequence(2, "d e", ratio=70.0, q_value=0.05, pii=[]),
+        sequence(3, "f g h i", ratio=3.0, q_value=0.01, pii=[]),
+        sequence(4, "j", ratio=3.0, q_value=0.01, pii=["phone"]),
+        sequence(5, "k l", ratio=None, q_value=0.01, pii=[]),
+        sequence(6, "thank you", users=40, total=90),
+    ]
+    run = make_run(rows=rows)
+    found = [row.values["id"] for row in gravest(run, 10, revealed=True)]
+    assert found == [2, 4, 3, 1, 5, 0]
+    assert [row.values["id"] for row in gravest(run, 2, revealed=True)] == [2, 4]
+
+
+def test_great_numbers_are_powers():
+    assert rounded(16_933_754_880.0) == "1.69 × 10¹⁰"
+    assert rounded(999_999.0) == "999,999"
+    assert number(1e7) == "10⁷" and number(2e9) == "2.00 × 10⁹" and number(1000) == "1,000"
