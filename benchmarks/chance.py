@@ -172,12 +172,11 @@ def snapshots(given: argparse.Namespace) -> None:
     some_users(given.text, out / "sample.parquet", given.words, 0, given.longest)
     corpus = corpus_of(out / "sample.parquet", out / "corpus", given.validation)
     plain = {"epochs": max(given.epochs), "vocabulary": 5000, "learning_rate": 0.005}
-    cases = {"plain": plain}
-    if given.epsilon:
-        cases["dp"] = plain | {
-            "mitigation": "dp", "target_epsilon": given.epsilon, "sampling_rate": 0.1,
-            "words_per_user": 200, "clip": 0.5,
-        }  # fmt: skip
+    private = plain | {
+        "mitigation": "dp", "target_epsilon": given.epsilon, "sampling_rate": 0.1,
+        "words_per_user": 200, "clip": 0.5,
+    }  # fmt: skip
+    cases = {"plain": plain, "dp": private}
     publics: dict[str, dict] = {"crossfit": {"public": "crossfit", "folds": 2}}
     if given.outside is not None:
         some_users(given.outside, out / "other.parquet", given.words, 1, given.longest)
@@ -186,9 +185,12 @@ def snapshots(given: argparse.Namespace) -> None:
             out / "other", out / "outsider", epochs=4, vocabulary=5000, learning_rate=0.003
         )
         publics["outside"] = {"public": str(model)}
-    for case, options in cases.items():
+        cases["dp-outside"] = private | {"warm_start": model, "learning_rate": 0.002}
+    for case in given.models:
+        if "warm_start" in cases[case]:
+            publics["crossfit"]["warm_start"] = cases[case]["warm_start"]
         model, began = out / case, time.monotonic()
-        trained(corpus, model, **options)
+        trained(corpus, model, **cases[case])
         print(f"{case}: trained in {time.monotonic() - began:.0f} s", flush=True)
         for epoch, snapshot in _snapshots(model, given.epochs):
             for public, asked in publics.items():
@@ -211,15 +213,15 @@ def _snapshots(model: Path, epochs: list[int]) -> list[tuple[int, Path]]:
 
 
 def _snapshot_line(row: dict) -> str:
-    told = [row[name] for name in ("leakage_epsilon", "confirmed_epsilon")]
-    ratios = ["–" if value is None else f"{value:.3g}" for value in told]
+    names = ("leakage_epsilon", "confirmed_epsilon", "train_perplexity", "validation_perplexity")
+    told = ["–" if row[name] is None else f"{row[name]:.3g}" for name in names]
     return (
         f"| {row['model']} | {row['judge']} | {row['k']} | {row['epoch']} "
-        f"| {row['train_perplexity']:.1f} / {row['validation_perplexity']:.1f} "
+        f"| {told[2]} / {told[3]} "
         f"| {row['unique_sequences']} | {_interval(row, 'chance_unique')} "
         f"| {_interval(row, 'excess_unique')} "
         f"| {row['confirmed_unique']} | {row['users_with_confirmed']} "
-        f"| {ratios[0]} | {ratios[1]} |"
+        f"| {told[0]} | {told[1]} |"
     )
 
 
@@ -236,7 +238,9 @@ def main() -> None:
     two.add_argument("--outside", type=Path)
     two.add_argument("--validation", type=float, default=0.2)
     two.add_argument("--epochs", type=int, nargs="+", default=[1, 2, 4, 8, 16])
-    two.add_argument("--epsilon", type=float, default=8.0, help="0: no private model")
+    two.add_argument("--epsilon", type=float, default=8.0)
+    kinds = ["plain", "dp", "dp-outside"]  # the last one starts from the outside model
+    two.add_argument("--models", nargs="+", default=kinds[:2], choices=kinds)
     for each, tops in ((one, [1, 3]), (two, [1])):
         each.add_argument("out", type=Path)
         each.add_argument("--words", type=int, default=150_000)
