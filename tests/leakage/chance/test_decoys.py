@@ -16,10 +16,12 @@ from leakscope.corpus.build_settings import BuildSettings
 from leakscope.corpus.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.corpus.split import TRAIN, VALIDATION
+from leakscope.leakage.chance.decoys import Decoys, HeldOutShare
 from leakscope.leakage.chance.held_out_runs import NO_HELD_OUT, NOT_ASKED, HeldOutRuns
 from leakscope.leakage.correct_runs.corpus_scoring import CorpusScoring
 from leakscope.leakage.pipeline import audit
 from leakscope.leakage.sequences.counted import count_sequences
+from leakscope.leakage.sequences.distinct import Members
 from leakscope.records.runs.report_settings import ReportSettings
 from small_models import repeated_by, sharp_model
 from subjects import subject_of
@@ -56,7 +58,9 @@ def plain_decoys(model, rows, k):
     trained = [(user, words) for user, words, split in rows if split == TRAIN]
     held = [(user, words) for user, words, split in rows if split == VALIDATION]
     of_d, of_v = (sum(len(words) for _, words in part) for part in (trained, held))
-    came_out = Counter(run for _, words in (*trained, *held) for _, run in runs_of(model, words, k))
+    came_out = Counter(
+        run for _, words in trained for run in {r for _, r in runs_of(model, words, k)}
+    )
     found, weights = Counter(), {}
     for user, words in held:
         for _, run in runs_of(model, words, k):
@@ -66,8 +70,7 @@ def plain_decoys(model, rows, k):
             twice = any(times(text, run) > 1 for _, text in held)
             key = (user, run, bool(holders) or twice)
             found[key] += 1
-            rare = 1 - of_v / (of_d + of_v)
-            weights[key] = 1 / (1 - rare ** came_out[run]) if key[2] else of_d / of_v
+            weights[key] = of_d / of_v / (came_out[run] + 1 if key[2] else 1)
     return found, weights
 
 
@@ -174,6 +177,49 @@ class Remembering:
                 low, high = documents.offsets[index : index + 2]
                 rank[low:high], log_prob[low:high] = 0, math.log(0.9)
         return type(scores)(rank, log_prob, log_prob, scores.near_tie)
+
+
+@pytest.mark.parametrize("how", ["in several documents", "in one document"])
+@pytest.mark.parametrize("share", [0.5, 0.15])
+def test_sequences_that_their_owners_repeat_have_no_excess_without_memory(report, how, share):
+    unique, chance = [], []
+    for seed in range(6):
+        model = sharp_model("gru", WORDS, seed)
+        rng = np.random.default_rng(seed)
+        rows = []
+        for user, text in repeated_by(model, users=12, documents=100, length=14, seed=seed):
+            times = int(rng.integers(1, 5))
+            said = [text] * times if how == "in several documents" else [" ".join([text] * times)]
+            rows += [
+                (user, each.split(), VALIDATION if rng.random() < share else TRAIN) for each in said
+            ]
+        metrics = report(rows, model, top_k=3)
+        unique.append(metrics.unique_sequences)
+        chance.append(metrics.chance_unique)
+        assert metrics.excess_unique_low <= 0 <= metrics.excess_unique_high
+        assert metrics.confirmed_unique == 0
+    assert np.mean(chance) == pytest.approx(np.mean(unique), rel=0.25)
+
+
+def test_what_a_user_repeats_counts_once_with_the_weights_of_its_documents():
+    members = Members(
+        nodes=np.array([1, 1, 1, 1, 2], np.int32),
+        users=np.array([0, 0, 0, 1, 0], np.int32),
+        documents=np.array([10, 10, 11, 20, 11]),
+        starts=np.zeros(5, np.int32),
+        lengths=np.ones(5, np.int32),
+        perplexities=np.ones(5, np.float32),
+        copied=np.zeros(5, np.bool_),
+        near_tie=np.zeros(5, np.bool_),
+    )
+    repeated = np.array([True, True, True, True, False])
+    weights = np.array([3.0, 3.0, 3.0, 3.0, 9.0])
+    decoys = Decoys(members, np.arange(5), repeated, weights, HeldOutShare(1, 9), 0.0)
+    found, ratios = decoys.merged(np.array([1, 5, 2, np.nan, 4], np.float32))
+    assert found.chosen.tolist() == [1, 3, 4] and found.weights.tolist() == [6, 3, 9]
+    assert ratios[0] == 5 and np.isnan(ratios[1]) and ratios[2] == 4
+    nothing, _ = decoys.only(np.zeros(5, np.bool_)).merged(np.zeros(0, np.float32))
+    assert len(nothing) == 0
 
 
 def test_what_is_known_by_heart_is_confirmed(report, tmp_path):

@@ -115,13 +115,12 @@ def _judged(decoys: Decoys, public: PublicOpinion | None) -> tuple[Decoys, Float
     all are one list.
     """
     if public is None:
-        return decoys.only(decoys.largest(np.zeros(len(decoys), np.float32))), None, False
+        return decoys.merged(np.zeros(len(decoys), np.float32))[0], None, False
     kept = np.ones(len(decoys), np.bool_)
     if public.predicts is not None:
         kept = ~decoys.repeated | public.predicts
-    some, ratios = decoys.only(kept), public.decoy_ratios[kept]
-    largest = some.largest(ratios)
-    return some.only(largest), ratios[largest], public.predicts is not None
+    some, ratios = decoys.only(kept).merged(public.decoy_ratios[kept])
+    return some, ratios, public.predicts is not None
 
 
 def doubts_about(chance: Measured[ChanceLine], counted: CountedSequences) -> tuple[str, ...]:

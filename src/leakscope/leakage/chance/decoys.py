@@ -40,14 +40,6 @@ class HeldOutShare:
         """For how many sequences of S one from the held-out text stands."""
         return self.trained / self.held_out
 
-    def weight_of(self, came_out: LongArray) -> Floats:
-        """[n] the same for sequences that came out so often in both together: at least once in the
-        held-out text, which is the less of a coincidence the more often.
-        """
-        share = self.held_out / (self.held_out + self.trained)
-        found: Floats = 1 / -np.expm1(came_out * np.log1p(-share))
-        return found
-
 
 @dataclass(frozen=True)
 class Decoys:
@@ -60,7 +52,8 @@ class Decoys:
     repeated: BoolArray
     """[d] whether the user has repeated it."""
     weights: Floats
-    """[d] for how many sequences of D each stands."""
+    """[d] for how many sequences of D each stands; of several that one user repeats in one
+    document, only one does."""
     share: HeldOutShare
     of_others: float
     """Share of these words whose users have no training document."""
@@ -87,23 +80,32 @@ class Decoys:
             weights=self.weights[kept],
         )
 
-    def largest(self, ratios: FloatArray) -> BoolArray:
-        """[d] all of them, but of each that one user repeats only the one with the largest of
-        `ratios` [d].
+    def merged(self, ratios: FloatArray) -> tuple["Decoys", FloatArray]:
+        """All of them with their `ratios` [d], but of each that one user repeats only the one with
+        the largest ratio, which has the weights of all documents that it stands in.
         """
         order = np.lexsort((self.chosen, -np.nan_to_num(ratios, nan=-np.inf, posinf=np.inf)))
+        documents = np.unique(self.documents, return_inverse=True)[1].astype(np.int64)
         users = self.members.users[self.chosen].astype(np.int64)
-        owned = (users << 32) | self.members.nodes[self.chosen]
-        kept = np.zeros(len(self), np.bool_)
-        kept[order] = _first_of_each(owned[order], ~self.repeated[order])
-        return kept
+        counted = _first_of_each(_pairs(documents, self), order) | ~self.repeated
+        kept = _first_of_each(_pairs(users, self), order) | ~self.repeated
+        _, group = np.unique(_pairs(users, self), return_inverse=True)
+        sums = np.bincount(group, weights=self.weights * (counted & self.repeated))
+        weights = np.where(self.repeated, sums[group], self.weights) if len(self) else self.weights
+        return replace(self, weights=weights).only(kept), ratios[kept]
 
 
-def _first_of_each(values: LongArray, always: BoolArray) -> BoolArray:
-    """[n] whether a value comes for the first time, or is `always` taken."""
+def _pairs(owners: LongArray, decoys: Decoys) -> LongArray:
+    """[d] one number for the owner and the sequence of each decoy."""
+    found: LongArray = (owners << 32) | decoys.members.nodes[decoys.chosen]
+    return found
+
+
+def _first_of_each(values: LongArray, order: LongArray) -> BoolArray:
+    """[n] whether none of the same value comes earlier in this order."""
     first = np.zeros(len(values), np.bool_)
-    first[np.unique(values, return_index=True)[1]] = True
-    return first | always
+    first[order[np.unique(values[order], return_index=True)[1]]] = True
+    return first
 
 
 def find_decoys(
@@ -128,17 +130,19 @@ def find_decoys(
     chosen = np.flatnonzero(own)
     weights = np.full(len(chosen), share.weight)
     again = ~once[chosen]
-    came_out = _in_s(trie, nodes[chosen[again]], counted) + np.bincount(nodes)[nodes[chosen[again]]]
-    weights[again] = share.weight_of(came_out)
+    weights[again] /= _documents_in_s(trie, nodes[chosen[again]], counted) + 1
     return Decoys(members, chosen, again, weights, share, _of_others(corpus))
 
 
-def _in_s(trie: Trie, nodes: IntArray, counted: CountedSequences) -> LongArray:
-    """[n] how often the sequences of some nodes are in S."""
+def _documents_in_s(trie: Trie, nodes: IntArray, counted: CountedSequences) -> LongArray:
+    """[n] how many documents of D the sequences of some nodes come out of."""
     offsets, ids = trie.sequences(nodes)
     known = counted.trie.nodes
     there = counted.trie.insert(ids, offsets)  # S has all that were in it before
-    totals = np.bincount(counted.members.nodes, minlength=known)
+    members = counted.members
+    places = np.unique(members.documents, return_inverse=True)[1].astype(np.int64)
+    pairs = np.unique((members.nodes.astype(np.int64) << 32) | places)
+    totals = np.bincount(pairs >> 32, minlength=known)
     found: LongArray = np.where(there < known, totals[np.minimum(there, known - 1)], 0)
     return found
 
