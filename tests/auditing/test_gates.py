@@ -1,6 +1,6 @@
 import pytest
 
-from leakscope.auditing.gates import Gate
+from leakscope.auditing.gating.gates import Gate
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.dp_record import PrivacyRecord
 from leakscope.records.models.public_model import GivenModelRecord

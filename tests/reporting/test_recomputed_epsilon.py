@@ -8,7 +8,7 @@ import pytest
 from test_page import Cards
 from test_terminal import line, shown
 
-from leakscope.auditing.gates import Gate
+from leakscope.auditing.gating.gates import Gate
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.dp_record import PrivacyRecord
 from leakscope.records.runs.run_manifest import open_run

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import torch
 from transformers import TrainerCallback
 
-from leakscope.auditing.gates import DP_EPSILON, Gate
+from leakscope.auditing.gating.gates import DP_EPSILON, Gate
 from leakscope.auditing.loading_settings import LoadingSettings
 from leakscope.auditing.model_loading import CAUSAL_PACKAGES
 from leakscope.auditing.provenance import of_model_from_elsewhere

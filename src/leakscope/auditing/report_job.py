@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from leakscope.auditing.endpoint_model import Connection, check_served, served_subject
-from leakscope.auditing.gates import Gate
+from leakscope.auditing.gating.gates import Gate
 from leakscope.auditing.loading_settings import LoadingSettings
 from leakscope.auditing.model_loading import with_base_found
 from leakscope.auditing.model_subject import subject_of

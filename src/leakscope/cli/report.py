@@ -7,7 +7,7 @@ from leakscope.cli.command import Argument, Asked, Command
 from leakscope.cli.printing import print_comparison, print_run, say, tell, warn_of
 
 if TYPE_CHECKING:
-    from leakscope.auditing.gates import Gate
+    from leakscope.auditing.gating.gates import Gate
     from leakscope.records.runs.run_manifest import RunManifest
     from leakscope.records.runs.run_metrics import Metrics
 
@@ -28,7 +28,7 @@ def report(asked: Asked) -> None:
 
     Example: leakscope report http://127.0.0.1:8000/v1 corpus --out run --text-only
     """
-    from leakscope.auditing.gates import Gate
+    from leakscope.auditing.gating.gates import Gate
     from leakscope.commands.report import report as work
     from leakscope.models.remote.endpoint import Endpoint, is_address
 
@@ -63,7 +63,9 @@ def _check(gates: "list[Gate]", measured: "dict[str, tuple[Metrics, RunManifest]
             "" if metrics.interface is None else f", through an interface that {metrics.interface}"
         )
         part = metrics.audited
-        some = "" if part is None else f"; only {part.users:,} of {metrics.users:,} were audited"
+        some = (
+            "" if part is None else f"; only {part.users:,} of {metrics.users:,} users were audited"
+        )
         for gate in gates:
             verdict = gate.verdict(metrics, manifest)
             verdicts.append(verdict)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from leakscope.auditing.gates import Gate
+from leakscope.auditing.gating.gates import Gate
 from leakscope.leakage.pipeline import audit
 from leakscope.leakage.scrutiny.plausibility import TrainingSample, sample_of, warnings_about
 from leakscope.records.errors import LeakscopeError

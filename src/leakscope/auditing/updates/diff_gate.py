@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from leakscope.auditing.conditions import Condition, condition, numbers_of
+from leakscope.auditing.gating.conditions import Condition, condition, numbers_of
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.updates.diff_record import DiffMetrics, DiffReport
 

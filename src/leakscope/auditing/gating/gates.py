@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from leakscope.auditing.conditions import Condition, condition, numbers_of
+from leakscope.auditing.gating.conditions import Condition, condition, numbers_of
 from leakscope.corpus.personal_data.kinds import KINDS
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.public_model import PublicModelRecord

@@ -1,0 +1,1 @@
+"""Gates: what fails a pipeline."""
