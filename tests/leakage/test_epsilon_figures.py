@@ -12,6 +12,7 @@ from leakscope.leakage.epsilon_figures import (
     epsilon_figures,
 )
 from leakscope.leakage.scrutiny.findings import UniqueFindings
+from leakscope.records.runs.run_metrics import Metrics
 
 
 def counted(lengths, users_in_d, owners):
@@ -32,6 +33,15 @@ def judged(ratios, public):
         of_sequence=np.array(ratios, np.float32), public=np.array(public, np.float32)
     )
     return UniqueFindings(ratios=ratios)
+
+
+def doubts(some, findings):
+    figures = epsilon_figures(some, findings)
+    metrics = Metrics.model_construct(
+        leakage_epsilon_sequence=figures.leakage_epsilon_sequence.value,
+        leakage_epsilon_words=figures.leakage_epsilon_words.value,
+    )
+    return doubts_about_epsilon(metrics, some, findings)
 
 
 def test_by_length_in_nats_and_who_sets_it():
@@ -62,8 +72,8 @@ def test_few_users_have_no_lower_end():
 
 def test_a_single_word_that_the_public_model_hardly_knows_is_told():
     some = counted([1, 3], [1, 1], [0, 1])
-    (told,) = doubts_about_epsilon(some, judged([1e7, 4.0], [2e7, 9.0]))
+    (told,) = doubts(some, judged([1e7, 4.0], [2e7, 9.0]))
     assert "single word" in told and "5e-08" in told
-    assert doubts_about_epsilon(some, judged([50.0, 4.0], [90.0, 9.0])) == ()
-    assert doubts_about_epsilon(some, judged([3.0, 4e7], [90.0, 9e7])) == ()
-    assert doubts_about_epsilon(some, UniqueFindings()) == ()
+    assert doubts(some, judged([50.0, 4.0], [90.0, 9.0])) == ()
+    assert doubts(some, judged([3.0, 4e7], [90.0, 9e7])) == ()
+    assert doubts(some, UniqueFindings()) == ()

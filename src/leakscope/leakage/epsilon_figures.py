@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from leakscope.leakage.chance.chance_figures import BEYOND, NO_PUBLIC
 from leakscope.leakage.scrutiny.findings import UniqueFindings
 from leakscope.leakage.sequences.counted import CountedSequences
 from leakscope.records.documents import FloatArray
 from leakscope.records.measured import Measured
+from leakscope.records.runs.run_metrics import Metrics
 
-NO_PUBLIC = "no public model was given"
 NO_UNIQUE = "there are no unique sequences"
-BEYOND = "the ratio is beyond any number"
 FEW_USERS = "too few users have unique sequences"
 OUTSIDE = 0.025
 """How much lies outside of the interval at each end."""
@@ -91,11 +91,12 @@ def _least_of_resampled(largest: FloatArray) -> float | None:
     return found if np.isfinite(found) else None
 
 
-def doubts_about_epsilon(counted: CountedSequences, findings: UniqueFindings) -> tuple[str, ...]:
+def doubts_about_epsilon(
+    metrics: Metrics, counted: CountedSequences, findings: UniqueFindings
+) -> tuple[str, ...]:
     """A sentence where a single word that the public model hardly knows sets it."""
-    figures = epsilon_figures(counted, findings)
-    row = figures.leakage_epsilon_sequence.value
-    if row is None or figures.leakage_epsilon_words.value != 1 or findings.ratios is None:
+    row = metrics.leakage_epsilon_sequence
+    if row is None or metrics.leakage_epsilon_words != 1 or findings.ratios is None:
         return ()
     mine = np.flatnonzero(counted.sequences.of_member == row)
     public = float(np.nanmax(findings.ratios.public[mine]))

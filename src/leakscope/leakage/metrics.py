@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 from leakscope.corpus.store import Corpus
-from leakscope.leakage.chance.chance_figures import ChanceFigures, chance_figures
+from leakscope.leakage.chance.chance_figures import NO_PUBLIC, ChanceFigures, chance_figures
 from leakscope.leakage.epsilon_figures import (
-    NO_PUBLIC,
     NO_UNIQUE,
     EpsilonFigures,
     epsilon_figures,

@@ -129,7 +129,7 @@ def audit_into(
     near_ties = sum(totals_in(part).near_ties for part in parts)
     metrics = metrics_of(counted, corpus, settings, figures, near_ties, look.findings)
     metrics = metrics.model_copy(update={"audited": part, "interface": settings.interface})
-    notices = (*look.notices, *doubts_about_epsilon(counted, look.findings))
+    notices = (*look.notices, *doubts_about_epsilon(metrics, counted, look.findings))
     metrics = _questioned(metrics, subject, corpus, settings, notices)
     subject.confirm()
     progress("write", 0, 1)

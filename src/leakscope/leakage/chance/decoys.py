@@ -21,6 +21,7 @@ from leakscope.corpus.split import ALL, VALIDATION
 from leakscope.corpus.store import Corpus
 from leakscope.leakage.counts.counting import count
 from leakscope.leakage.counts.trie import Trie
+from leakscope.leakage.counts.user_sizes import UserSizes
 from leakscope.leakage.sequences.counted import CountedSequences
 from leakscope.leakage.sequences.distinct import Members, gather
 from leakscope.records.documents import BoolArray, Documents, FloatArray, IntArray, LongArray
@@ -117,7 +118,8 @@ def find_decoys(
     trie = Trie.empty(corpus.manifest.lexicon)
     members = gather(parts, trie)
     shards = corpus.shards
-    in_d = count(trie, [shard.documents() for shard in shards], threads)
+    sizes = UserSizes(corpus.manifest.users)
+    in_d = count(trie, [sizes.watch(shard) for shard in shards], threads)
     in_all = count(trie, [shard.documents(ALL) for shard in shards], threads)
     held = count(trie, [shard.documents(VALIDATION) for shard in shards], threads)
     documents = count(trie, [_as_users(corpus)])
@@ -131,7 +133,7 @@ def find_decoys(
     weights = np.full(len(chosen), share.weight)
     again = ~once[chosen]
     weights[again] /= _documents_in_s(trie, nodes[chosen[again]], counted) + 1
-    return Decoys(members, chosen, again, weights, share, _of_others(corpus))
+    return Decoys(members, chosen, again, weights, share, _of_others(corpus, sizes.documents > 0))
 
 
 def _documents_in_s(trie: Trie, nodes: IntArray, counted: CountedSequences) -> LongArray:
@@ -156,10 +158,8 @@ def _as_users(corpus: Corpus) -> Iterator[Documents]:
         done += len(chunk)
 
 
-def _of_others(corpus: Corpus) -> float:
-    trained = np.zeros(corpus.manifest.users, np.bool_)
-    for chunk in corpus.documents():
-        trained[chunk.users] = True
+def _of_others(corpus: Corpus, trained: BoolArray) -> float:
+    """The share of held-out words whose users are not `trained` [users] on."""
     words, others = 0, 0
     for chunk in corpus.documents(VALIDATION):
         lengths = chunk.lengths()

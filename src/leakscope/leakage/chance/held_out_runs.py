@@ -41,12 +41,12 @@ class HeldOutRuns:
             return Measured.absent(NO_HELD_OUT)
         if asked == 0:
             return Measured.absent(NOT_ASKED)
-        share = 1.0 if asked is None else min(1.0, asked / total)
+        part = 1.0 if asked is None else min(1.0, asked / total)
         held = replace(
             self.scoring,
             corpus=corpus.held_out_as_training(),
             users=None,
-            share=share,
+            share=part,
             stage=STAGE,
         )
         plain = replace(settings, full_perplexity=False)
@@ -54,6 +54,8 @@ class HeldOutRuns:
         read = sum(words_in(part) for part in parts)
         if not read:
             return Measured.absent(TOO_FEW)
-        return Measured(
-            find_decoys(parts, HeldOutShare(read, words), counted, corpus, self.threads)
-        )
+        self.scoring.progress("chance", 0, 1)
+        share = HeldOutShare(read, words)
+        found = find_decoys(parts, share, counted, corpus, self.threads)
+        self.scoring.progress("chance", 1, 1, f"{len(found)} decoys")
+        return Measured(found)
