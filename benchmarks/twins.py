@@ -4,7 +4,7 @@ are q-values honest?
 A confirmed sequence is a false discovery if a *twin* predicts it too: a model that was trained in
 the same way, from another seed and without the sequence's owner, with all of its words within the
 top k in one of its places. Twins of all users at once are cross-fitted models. Those that a report
-with a public model uses are others: another seed, and another partition of the users.
+uses as public models or as stand-ins are others: another seed, and another partition of the users.
 
     synth   [--seeds 0:20]               synthetic text, whose secrets are known
     irc     [--seeds 0:5] --data FILE    users of a table with the columns user and text
@@ -18,6 +18,7 @@ Each measurement is a line of FILE, so that a run that was cut off is worth some
 import argparse
 import json
 import tempfile
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -44,16 +45,19 @@ from leakscope.commands.demo import demo_settings
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import silent
 from leakscope.leakage.chance.chance_line import extremeness
+from leakscope.leakage.chance.stand_ins import StandIns
 from leakscope.leakage.pipeline import audit
 from leakscope.leakage.subject import Subject
+from leakscope.models.word.model_directory import weights_digest
 from leakscope.models.wrappers.by_user import ByUser
 from leakscope.records.artifacts import read_parquet
 from leakscope.records.models.audited_model import CallersNetworkRecord, NetworkShape
+from leakscope.records.models.stand_in_record import StandInsRecord
 from leakscope.records.runs.report_settings import ReportSettings
 from leakscope.records.runs.run_metrics import Metrics
 from leakscope.reporting.opened_run import Run
 
-REPORT_FOLDS, TWIN_FOLDS = 3, 4
+REPORT_FOLDS, STAND_IN_FOLDS, TWIN_FOLDS = 3, 4, 5
 TOP_K = (1, 3)
 BARS = (0.01, 0.05, 0.1, 0.2)
 PLAIN = {"reveal": True, "least_context": 0, "validation_words": 1000, "threads": 1}
@@ -121,19 +125,28 @@ def judged(case: Case, folder: Path) -> Iterator[dict[str, Any]]:
     corpus = Corpus.open(case.corpus)
     model = case.trained(folder / "model")
     recipe = recipe_of(model, corpus, None)
-    other = replace(recipe, settings=replace(recipe.settings, seed=case.seed + 1000))
+    third, other = (
+        replace(recipe, settings=replace(recipe.settings, seed=case.seed + more))
+        for more in (1, 1000)
+    )
     public = train_folds(corpus, folder / "public", recipe, REPORT_FOLDS, 1, silent)
+    stand_ins = train_folds(corpus, folder / "stand-ins", third, STAND_IN_FOLDS, 1, silent)
     twins = train_folds(corpus, folder / "twins", other, TWIN_FOLDS, 1, silent)
+    repeated = repeated_words(corpus)
     truth = None if case.truth is None else Truth(case.truth, corpus)
     for epoch in case.after:
         name = f"epoch-{epoch:03d}"
         at = model / "snapshots" / name
         by = {"crossfit": _snapshots(public, name), "twins": _snapshots(twins, name)}
+        stood = {"stand_ins": str(_snapshots(stand_ins, name))}
         for k in TOP_K:
             runs = {"none": _report(at, case, folder / f"none-{name}-{k}", k)} | {
                 kind: _report(at, case, folder / f"{kind}-{name}-{k}", k, public=str(folds))
                 for kind, folds in by.items()
             }
+            runs["none, stand-ins"] = _report(at, case, folder / f"alone-by-{name}-{k}", k, **stood)
+            both = stood | {"public": str(by["crossfit"])}
+            runs["crossfit, stand-ins"] = _report(at, case, folder / f"by-{name}-{k}", k, **both)
             false = _column(runs.pop("twins"), "public_predicts")
             ratios = _column(runs["crossfit"], "ratio")
             said: dict[str, Any] = {
@@ -145,11 +158,25 @@ def judged(case: Case, folder: Path) -> Iterator[dict[str, Any]]:
             for label, run in runs.items():
                 planted = {} if truth is None else truth.found(run, ratios)
                 told = figures(run.metrics) | by_twins(run, false) | planted
-                shown = above_the_bar(run.path, alone, with_ratios=label == "crossfit")
+                lists = ListRule(
+                    with_ratios=label.startswith("crossfit"),
+                    repeated=repeated if label == "none" else None,
+                )
+                shown = above_the_bar(run.path, alone, lists)
                 yield said | {"public": label, "shown": shown} | told
             yield (
                 said
                 | {"kind": f"null: twins, {case.kind}", "public": "crossfit"}
+                | figures(metrics)
+            )
+            again = folder / f"alone-by-stand-ins-{name}-{k}"
+            standing = Path(stood["stand_ins"])
+            metrics = in_the_models_place(
+                by["twins"], by["crossfit"], case, again, k, stand_ins=standing
+            )
+            yield (
+                said
+                | {"kind": f"null: twins, {case.kind}, stand-ins", "public": "crossfit"}
                 | figures(metrics)
             )
 
@@ -228,7 +255,9 @@ def nothing_memorized(folder: Path, seed: int) -> Iterator[dict[str, Any]]:
             yield {"kind": f"null: {name}"} | said | {"k": k} | figures(run.metrics)
 
 
-def in_the_models_place(twins: Path, public: Path, case: Case, out: Path, k: int) -> Metrics:
+def in_the_models_place(
+    twins: Path, public: Path, case: Case, out: Path, k: int, stand_ins: Path | None = None
+) -> Metrics:
     """A report on twins as if they were the model: each answers for the users that it has never
     seen, so that whatever comes out is chance.
     """
@@ -239,35 +268,63 @@ def in_the_models_place(twins: Path, public: Path, case: Case, out: Path, k: int
     source = public_source(
         PublicSettings(str(public)), None, corpus, how=how, progress=silent
     )  # fmt: skip
-    return audit(subject, corpus, out, asked, public=source)
+    standing = None
+    if stand_ins is not None:
+        digests = tuple(weights_digest(fold) for fold in sorted(stand_ins.glob("fold-*")))
+        record = StandInsRecord(name="stand-ins", digests=digests, folds=len(digests))
+        standing = StandIns(record, partial(_as_one, stand_ins, case.corpus))
+    return audit(replace(subject, stand_ins=standing), corpus, out, asked, public=source)
 
 
-def above_the_bar(run: Path, alone: Path, *, with_ratios: bool) -> int:
+@dataclass(frozen=True)
+class ListRule:
+    """How the sequences of a report are ordered, and into which lists they fall."""
+
+    with_ratios: bool
+    repeated: set[str] | None
+    """Words that one user alone repeats: what holds one is in a list of its own, as is what its
+    owner repeats; None: all are one list."""
+
+    def lists(self, rows: Any) -> list[Any]:
+        if self.repeated is None:
+            return [rows]
+        habit = (rows["total_in_d"] > 1) | rows["sequence"].map(
+            lambda words: not self.repeated.isdisjoint(words)
+        )
+        return [rows[habit], rows[~habit]]
+
+    def scores(self, rows: Any) -> np.ndarray:
+        ratios = rows["ratio"].to_numpy(np.float32) if self.with_ratios else None
+        return extremeness(rows["length"].to_numpy(np.int64), ratios)
+
+
+def repeated_words(corpus: Corpus) -> set[str]:
+    """Words that one user alone has in D, more than once."""
+    total: Counter[int] = Counter()
+    owners: dict[int, set[int]] = defaultdict(set)
+    for chunk in corpus.documents():
+        for index in range(len(chunk)):
+            for word in chunk.words_of(index).tolist():
+                total[word] += 1
+                owners[word].add(int(chunk.users[index]))
+    words = corpus.lexicon.words
+    return {words[word] for word, seen in total.items() if seen > 1 and len(owners[word]) == 1}
+
+
+def above_the_bar(run: Path, alone: Path, rule: ListRule) -> int:
     """How many unique sequences of twins in the model's place are as extreme as the least extreme
     one that the model's run confirms: so many of the confirmed are chance.
     """
-    names = ["users_in_d", "total_in_d", "length", "ratio", "q_value"]
+    names = ["sequence", "users_in_d", "total_in_d", "length", "ratio", "q_value"]
     mine, theirs = (
         read_parquet(path / "sequences.parquet", names).to_pandas().query("users_in_d == 1")
         for path in (run, alone)
     )
     found = 0
-    for again in (True, False):
-        # One list with ratios, else one of repeated sequences and one of the others.
-        lists = [rows if with_ratios else rows[(rows["total_in_d"] > 1) == again]
-                 for rows in (mine, theirs)]  # fmt: skip
-        scores, chance = (
-            extremeness(
-                rows["length"].to_numpy(np.int64),
-                rows["ratio"].to_numpy(np.float32) if with_ratios else None,
-            )
-            for rows in lists
-        )
-        confirmed = lists[0]["q_value"].to_numpy() <= 0.05
+    for one, other in zip(rule.lists(mine), rule.lists(theirs), strict=True):
+        confirmed = one["q_value"].to_numpy() <= 0.05
         if confirmed.any():
-            found += int((chance >= scores[confirmed].min()).sum())
-        if with_ratios:
-            break
+            found += int((rule.scores(other) >= rule.scores(one)[confirmed].min()).sum())
     return found
 
 

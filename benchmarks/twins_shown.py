@@ -50,13 +50,13 @@ def _discoveries(kind: str, lines: list[Line]) -> None:
         chance = sum(line["chance"] for line in some)
         told.append(f"twins in its place show {_alone(some)}")
         print(
-            f"  {public:<8} k {k} after {epoch:>2}: {'; '.join(told)}; chance {chance:.0f}; "
+            f"  {public:<19} k {k} after {epoch:>2}: {'; '.join(told)}; chance {chance:.0f}; "
             f"{confirming} of {len(some)} reports confirm any"
         )
     for public, some in _by(lines, lambda line: line["public"]).items():
         for name in (*LISTS, "repeated", "once"):
-            print(f"  {public:<8} pooled, {name}: {_share(some, name)}")
-        print(f"  {public:<8} pooled, twins in the model's place show {_alone(some)}")
+            print(f"  {public:<19} pooled, {name}: {_share(some, name)}")
+        print(f"  {public:<19} pooled, twins in the model's place show {_alone(some)}")
 
 
 def _share(lines: list[Line], name: str) -> str:
@@ -94,7 +94,7 @@ def _secrets(lines: list[Line]) -> None:
             told.append(
                 f"{name} {held} = {held / total:.1%} (of {size}, {right / max(size, 1):.0%})"
             )
-        print(f"  {public:<8} k {k} after {epoch:>2}: {total}: {', '.join(told)}")
+        print(f"  {public:<19} k {k} after {epoch:>2}: {total}: {', '.join(told)}")
 
 
 def _areas(lines: list[Line]) -> None:

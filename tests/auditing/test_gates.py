@@ -118,6 +118,11 @@ def test_nothing_confirmed_is_a_pass_only_where_something_could_be():
     few = METRICS.model_copy(update={"confirmed_unique": 0, "least_confirmable": 180})
     with pytest.raises(LeakscopeError, match="fewer than 180 unique sequences cannot be told"):
         Gate.parse("confirmed_unique>0").value(few)
+    stood = few.model_copy(
+        update={"least_confirmable": 20, "unique_sequences": 3, "chance_source": "stand-ins"}
+    )
+    with pytest.raises(LeakscopeError, match="checked: fewer than 20 unique sequences cannot"):
+        Gate.parse("confirmed_unique>0").value(stood)
     enough = few.model_copy(update={"unique_sequences": 180})
     assert not Gate.parse("confirmed_unique>0").holds(enough)
     none = few.model_copy(update={"unique_sequences": 0})

@@ -86,12 +86,12 @@ def _word_level(
         name=name or path.resolve().name,
         digest=weights_digest(path) if (path / "model.safetensors").exists() else "",
         config=config,
-        load=partial(_load, path, corpus.path, how, block_list),
+        load=partial(load_word_level, path, corpus.path, how, block_list),
         figures=figures_of_training(config, corpus),
     )
 
 
-def _load(
+def load_word_level(
     model: Path, corpus: Path, how: LoadingSettings, block_list: Path | None
 ) -> LanguageModel:
     """The model behind its block list, in any process."""

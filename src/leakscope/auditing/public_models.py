@@ -5,8 +5,6 @@ from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-
 from leakscope.auditing.loading_settings import LoadingSettings
 from leakscope.auditing.model_loading import (
     answers_digest,
@@ -26,6 +24,7 @@ from leakscope.auditing.public_training import (
     differences_found,
     fold_of,
     folds_folder,
+    left_out_of,
     train_folds,
     train_without_owners,
 )
@@ -170,11 +169,10 @@ def _crossfitted(
     known = read_json(path / "folds.json", Folds, "a folder of cross-fitted models")
     if known.corpus_digest != corpus.manifest.digest:
         raise LeakscopeError(f"The cross-fitted models in {path} are for another corpus.")
-    everybody = np.arange(known.users, dtype=np.int32)
     folders = [path / f"fold-{fold:03d}" for fold in range(known.folds)]
     for fold, folder in enumerate(folders):
-        left_out = users_digest(everybody[fold_of(everybody, known.folds) == fold])
-        prove_unseen(folder, corpus, left_out)
+        left_out = left_out_of(fold, known.folds, known.users)
+        prove_unseen(folder, corpus, users_digest(left_out))
     otherwise = _otherwise(folders, audited)
     record = CrossFittedModelRecord(
         name=path.name,

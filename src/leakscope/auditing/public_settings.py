@@ -19,6 +19,10 @@ class PublicSettings:
     public_dir: Path | None = None
     """Where public models that are trained here are kept and found again; by default beside the
     model."""
+    stand_ins: str | None = None
+    """Judge what is chance by models that stand in for the audited one before users that they never
+    saw, not by held-out documents: 'crossfit', to train one more of them than --folds, or a folder
+    of such models. Confirms also what users repeat, and short lists."""
     warm_start: Path | None = None
     """What the audited model was started from, if public models are to be trained alike."""
 

@@ -40,6 +40,13 @@ def fold_of(users: IntArray, folds: int) -> IntArray:
     return (users % folds).astype(np.int32)
 
 
+def left_out_of(fold: int, folds: int, users: int) -> IntArray:
+    """The numbers of those of so many users that a fold leaves out."""
+    everybody = np.arange(users, dtype=np.int32)
+    found: IntArray = everybody[fold_of(everybody, folds) == fold]
+    return found
+
+
 def beside(model: Path) -> Path:
     """`public` in the directory of the training that `model` is the end or a snapshot of."""
     training = model.parent.parent if model.parent.name == "snapshots" else model
@@ -139,9 +146,8 @@ def train_folds(
         raise LeakscopeError(
             f"The number of folds must lie between 2 and the {corpus.manifest.users} users."
         )
-    everybody = np.arange(corpus.manifest.users, dtype=np.int32)
     for fold in range(folds):
-        left_out = everybody[fold_of(everybody, folds) == fold]
+        left_out = left_out_of(fold, folds, corpus.manifest.users)
         train_without(corpus, target / f"fold-{fold:03d}", recipe, left_out, threads, progress)
     known = Folds(corpus_digest=corpus.manifest.digest, folds=folds, users=corpus.manifest.users)
     if not (target / "folds.json").exists():

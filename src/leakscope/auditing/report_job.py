@@ -15,6 +15,7 @@ from leakscope.auditing.provenance import of_model_from_elsewhere, of_our_model
 from leakscope.auditing.public_models import public_source, same_public_model, with_model_found
 from leakscope.auditing.public_settings import PublicSettings
 from leakscope.auditing.running_settings import RunningSettings
+from leakscope.auditing.stand_in_models import same_stand_ins, stand_ins_of
 from leakscope.auditing.users.chosen_users import chosen_users, record_of
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress
@@ -29,6 +30,7 @@ from leakscope.records.block_lists.block_list import BlockList
 from leakscope.records.documents import IntArray
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.runs.report_settings import ReportSettings
+from leakscope.records.runs.run_manifest import RunManifest
 
 
 @dataclass(frozen=True)
@@ -115,19 +117,20 @@ class ReportJob:
         for index, snapshot in enumerate(snapshots):
             progress("snapshots", index, len(snapshots), snapshot.name)
             subject = job._subject(snapshot, None)
-            alike = partial(
-                same_public_model,
-                self.public,
-                model=snapshot,
-                corpus=self.corpus,
-                how=self._public_loading,
-            )
+            alike = partial(self._same_others, snapshot)
             target = out / snapshot.name
             if not is_same_run(target, subject, self.corpus, job.settings, alike):
                 with claimed_run(target) as run:
                     job._audit(subject, snapshot, run, progress, stages=f"{snapshot.name} ")
         progress("snapshots", len(snapshots), len(snapshots))
         return [out / snapshot.name for snapshot in snapshots]
+
+    def _same_others(self, model: Path, known: RunManifest) -> bool:
+        """Whether the public model and the stand-ins of a finished run are those of one now."""
+        how, corpus = self._public_loading, self.corpus
+        return same_public_model(
+            self.public, known.public, model=model, corpus=corpus, how=how
+        ) and same_stand_ins(self.public, known.stand_ins, model, corpus)
 
     def _for_model(self, *, ours: bool) -> "ReportJob":
         """The same, about the documents that a model was trained on, of `ours` or of others."""
@@ -158,10 +161,17 @@ class ReportJob:
         """`stages`: what the names of the stages begin with."""
         how = self._public_loading
         source = public_source(self.public, model, self.corpus, how=how, progress=progress)
-
         gates = [Gate.parse(text) for text in self.running.fail_on]
         subject = replace(
             subject,
+            stand_ins=stand_ins_of(
+                self.public,
+                model,
+                self.corpus,
+                how=how,
+                block_list=self.block_list,
+                progress=progress,
+            ),
             verdicts=lambda metrics, manifest: tuple(
                 gate.verdict(metrics, manifest) for gate in gates
             ),

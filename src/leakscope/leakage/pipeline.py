@@ -28,6 +28,11 @@ from leakscope.leakage.run_tables.sequence_table import SequenceSource, write_se
 from leakscope.leakage.run_tables.spelling import Speller, user_keys
 from leakscope.leakage.run_tables.user_table import write_users
 from leakscope.leakage.scrutiny.audited_part import nobody_trained_on, notices_of_part
+from leakscope.leakage.scrutiny.chance_evidence import (
+    ChanceEvidence,
+    HeldOutEvidence,
+    StandInEvidence,
+)
 from leakscope.leakage.scrutiny.closer_look import CloserLook, look_closer
 from leakscope.leakage.scrutiny.interface_figures import BEYOND
 from leakscope.leakage.scrutiny.plausibility import no_probability, sample_of, warnings_about
@@ -110,19 +115,11 @@ def audit_into(
     corpus.require_counts(None, int(sizes.documents.sum()), int(sizes.words.sum()))
     part = None if subject.users is None else sizes.of(subject.users)
     asked = corpus.counts().words if part is None else part.words
-    heard = HeldOutRuns(scoring, subject.digest, load, words, resources.threads)
-    decoys = heard.decoys(settings, counted, asked)
-    judge = None if public is None else public(counted.owners())
-    look = look_closer(
-        load,
-        judge,
-        corpus,
-        settings,
-        counted,
-        progress,
-        decoys=decoys,
-        measure=not subject.measured,
-    )
+    runs = HeldOutRuns(scoring, subject.digest, load, words, resources.threads)
+    evidence, owners = _evidence(runs, subject, settings, counted, asked)
+    judge = None if public is None else public(owners)
+    measure = not subject.measured
+    look = look_closer(load, judge, corpus, settings, counted, evidence, progress, measure=measure)
     figures = subject.figures.updated(look.figures)
     figures = figures.updated(_on_every_word(parts, asked, settings))
     figures = figures.updated(_benchmark(judge, scoring, settings, resources.threads))
@@ -134,8 +131,8 @@ def audit_into(
     subject.confirm()
     progress("write", 0, 1)
     _write_tables(out, parts, corpus, settings, counted, look, sizes, subject.users)
-    record = None if judge is None else judge.record
-    metrics = _write_records(out, subject, manifest_of(subject, corpus, settings, record), metrics)
+    manifest = manifest_of(subject, corpus, settings, None if judge is None else judge.record)
+    metrics = _write_records(out, subject, manifest, metrics)
     if page is not None:
         page(out)  # which reads all the others
         seal_files(out, [PAGE] if (out / PAGE).exists() else [])
@@ -151,6 +148,24 @@ def _write_records(out: Path, subject: Subject, manifest: RunManifest, metrics: 
     made = [name for name in RUN_FILES if name.endswith(".parquet") and (out / name).exists()]
     write_sealed(out / "manifest.json", manifest, ["metrics.json", *made])
     return metrics
+
+
+def _evidence(
+    runs: HeldOutRuns,
+    subject: Subject,
+    settings: ReportSettings,
+    counted: CountedSequences,
+    words: int,
+) -> tuple[ChanceEvidence, IntArray]:
+    """What chance is judged by, for S, `counted`, from so many words of D; and the users whom a
+    public model has to judge.
+    """
+    stand_ins, owners = subject.stand_ins, counted.owners()
+    if stand_ins is None:
+        return HeldOutEvidence(runs.decoys(settings, counted, words)), owners
+    theirs = partial(_interface, stand_ins.load, settings.confidence)
+    shown = stand_ins.shown(runs.scoring, theirs, settings, runs.piece, runs.threads)
+    return StandInEvidence(shown, words), np.union1d(owners, shown.owners())
 
 
 def _interface(load: Callable[[], LanguageModel], confidence: float | None) -> LanguageModel:

@@ -79,6 +79,7 @@ def manifest_of(
         model=subject.config,
         options=subject.options,
         public=public,
+        stand_ins=None if subject.stand_ins is None else subject.stand_ins.record,
         interface=settings.interface,
         sealed=True,
     )
@@ -100,10 +101,12 @@ def is_same_run(
     subject: Subject,
     corpus: Corpus,
     settings: ReportSettings,
-    same_public_model: Callable[[PublicModelRecord | None], bool] = lambda record: record is None,
+    same_others: Callable[[RunManifest], bool] = lambda known: (
+        known.public is None and known.stand_ins is None
+    ),
 ) -> bool:
-    """Whether `out` is the finished run of just this model, corpus and settings, and of a public
-    model whose record is the right one.
+    """Whether `out` is the finished run of just this model, corpus and settings; `same_others`
+    says so of its public model and stand-ins.
     """
     if not (out / "manifest.json").exists() or (out / WORK).is_dir():
         return False
@@ -113,9 +116,10 @@ def is_same_run(
     # earlier versions have no seal.
     alike = {
         "public": None,
+        "stand_ins": None,
         "options": wanted.options,
         "rendered_from": None,
         "sealed": True,
     }
     same = known.model_copy(update=alike) == wanted
-    return same and same_public_model(known.public)
+    return same and same_others(known)

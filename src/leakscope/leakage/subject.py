@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from leakscope.leakage.chance.stand_ins import StandIns
 from leakscope.models.interface import LanguageModel
 from leakscope.records.documents import IntArray
 from leakscope.records.models.audited_model import AuditedModel
@@ -30,6 +31,8 @@ class Subject:
     """What else computes its answers, for the versions in the manifest."""
     users: IntArray | None = None
     """The numbers of the users whose documents are audited, rising; None: all users'."""
+    stand_ins: StandIns | None = None
+    """Models that chance is measured on; None: on held-out documents."""
     measured: bool = True
     """Whether `figures` has what can be known of the validation words; if not, it is measured."""
     verdicts: Callable[[Metrics, RunManifest], tuple[GateVerdict, ...]] = lambda *_: ()

@@ -32,7 +32,9 @@ _PARTIAL = re.compile(r"\..+\.\d+-[0-9a-f]{8}\.leakscope", re.DOTALL)
 
 def private_directory(path: Path) -> Path:
     """Make `path` (and its parents) if need be, readable by its owner only."""
-    path.mkdir(parents=True, exist_ok=True)
+    for missing in [each for each in path.parents if not each.exists()][::-1]:
+        missing.mkdir(mode=0o700, exist_ok=True)
+    path.mkdir(mode=0o700, exist_ok=True)
     path.chmod(0o700)
     return path
 

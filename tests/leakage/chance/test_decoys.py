@@ -107,6 +107,13 @@ def test_equal_the_definition(seed, k):
         key = (keys[owner], tuple(words[start : start + length]), bool(found.repeated[place]))
         told[key] += 1
         weights[key] = found.weights[place]
+        own = any(
+            {user for user, said, split in rows if word in said and split == TRAIN} == {key[0]}
+            and {user for user, said, _ in rows if word in said} == {key[0]}
+            for word in key[1]
+        )
+        assert found.with_own_word[place] == own
+        assert found.of_habit[place] == (own or key[2])
     plain, weighed = plain_decoys(model, rows, k)
     several = {  # somebody else's in D, but several have it in held-out documents: one too many
         key for key in told if key not in plain
@@ -214,7 +221,9 @@ def test_what_a_user_repeats_counts_once_with_the_weights_of_its_documents():
     )
     repeated = np.array([True, True, True, True, False])
     weights = np.array([3.0, 3.0, 3.0, 3.0, 9.0])
-    decoys = Decoys(members, np.arange(5), repeated, weights, HeldOutShare(1, 9), 0.0)
+    none = np.zeros(5, np.bool_)
+    share = HeldOutShare(1, 9)
+    decoys = Decoys(members, np.arange(5), repeated, weights, none, none, share, 0.0)
     found, ratios = decoys.merged(np.array([1, 5, 2, np.nan, 4], np.float32))
     assert found.chosen.tolist() == [1, 3, 4] and found.weights.tolist() == [6, 3, 9]
     assert ratios[0] == 5 and np.isnan(ratios[1]) and ratios[2] == 4

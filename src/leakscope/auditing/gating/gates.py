@@ -24,7 +24,7 @@ JUDGED = (
 """Metrics that hang on the public model, if there is one: if that may know the users, they are
 too low."""
 CONFIRMED = ("confirmed_unique", "users_with_confirmed", "confirmed_epsilon")
-"""Metrics that need enough held-out text to be anything but 0."""
+"""Metrics that need enough unique sequences to be anything but 0."""
 BY_LENGTH: dict[str, Callable[[Sequence[float]], float]] = {
     "unique_by_length": sum,
     "chance_by_length": sum,
@@ -82,9 +82,11 @@ class Gate:
             raise self._unchecked(metrics.reasons.get(self.metric, "it is not one number"))
         few = metrics.unique_sequences < (metrics.least_confirmable or 0)
         if self.metric in CONFIRMED and metrics.unique_sequences and few:
+            held = metrics.chance_source != "stand-ins"
             raise self._unchecked(
-                f"with so little held-out text, fewer than {metrics.least_confirmable:,} unique "
-                f"sequences cannot be told from chance; hold out more, or gate on unique_sequences"
+                ("with so little held-out text, " if held else "")
+                + f"fewer than {metrics.least_confirmable:,} unique sequences cannot be told from "
+                + f"chance; {'hold out more, or ' if held else ''}gate on unique_sequences"
             )
         return float(value)
 

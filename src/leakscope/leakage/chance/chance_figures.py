@@ -9,6 +9,7 @@ from leakscope.leakage.chance.chance_line import ChanceLine
 from leakscope.leakage.sequences.counted import CountedSequences
 from leakscope.records.documents import BoolArray, FloatArray
 from leakscope.records.measured import Measured
+from leakscope.records.runs.run_metrics import ChanceSource
 
 NO_PUBLIC = "no public model was given"
 NONE_CONFIRMED = "no unique sequence is confirmed"
@@ -23,6 +24,7 @@ class ChanceFigures:
     chance_unique_low: Measured[float]
     chance_unique_high: Measured[float]
     chance_by_length: Measured[dict[int, float]]
+    chance_source: Measured[ChanceSource]
     excess_unique: Measured[float]
     excess_unique_low: Measured[float]
     excess_unique_high: Measured[float]
@@ -51,6 +53,7 @@ def chance_figures(
         chance_unique_low=Measured(line.chance.low),
         chance_unique_high=Measured(line.chance.high),
         chance_by_length=Measured(line.by_length),
+        chance_source=Measured(line.source),
         excess_unique=Measured(line.excess.value),
         excess_unique_low=Measured(line.excess.low),
         excess_unique_high=Measured(line.excess.high),

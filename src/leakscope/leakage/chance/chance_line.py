@@ -6,17 +6,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from leakscope.leakage.chance.chance_sample import ChanceSample
 from leakscope.leakage.chance.count_intervals import (
     Interval,
     clustered_unit,
     count_interval,
     difference,
 )
-from leakscope.leakage.chance.decoys import Decoys
+from leakscope.leakage.chance.decoys import holding
 from leakscope.leakage.chance.q_values import Floats, least_list, q_values
 from leakscope.leakage.sequences.counted import CountedSequences
 from leakscope.records.documents import BoolArray, FloatArray, LongArray
 from leakscope.records.measured import Measured
+from leakscope.records.runs.run_metrics import ChanceSource
 
 OTHERS = 0.1
 """A larger share of held-out words of users without training documents is told."""
@@ -26,6 +28,7 @@ OTHERS = 0.1
 class ChanceLine:
     """What decoys say of the unique sequences."""
 
+    source: ChanceSource
     q_values: Floats
     """[s] of unique sequences; NaN of the others."""
     rate: float
@@ -40,7 +43,7 @@ class ChanceLine:
     """A shorter list of sequences cannot be confirmed, whatever it holds."""
     decoys: int
     words: int
-    """Held-out words that were read."""
+    """Words that were read for the decoys."""
     of_others: float
     """Share of the held-out words whose users have no training document."""
 
@@ -52,75 +55,66 @@ class ChanceLine:
         return found
 
 
-@dataclass(frozen=True)
-class PublicOpinion:
-    """What a public model says of the decoys and the sequences."""
-
-    ratios: FloatArray
-    """[s] of the sequences."""
-    decoy_ratios: FloatArray
-    """[d] of the decoys."""
-    predicts: BoolArray | None
-    """[d] whether it predicts a decoy in its place; None: it was not trained in the same way, so
-    that this says nothing of what comes out without memory."""
-
-
 def chance_line(
     counted: CountedSequences,
-    decoys: Decoys,
+    sample: ChanceSample,
     rate: float,
-    public: PublicOpinion | None = None,
+    *,
+    ratios: FloatArray | None = None,
+    of_habit: BoolArray | None = None,
 ) -> ChanceLine:
-    """Of S, `counted`, at this false discovery rate."""
-    sequences, more = counted.sequences, decoys.share.weight
+    """Of S, `counted`, at this false discovery rate. `ratios` [s] are to the public model;
+    `of_habit` [s] is what the decoys' own flag is compared with, where they have one.
+    """
+    sequences = counted.sequences
     rows = np.flatnonzero(sequences.unique)
-    decoys, theirs, alike = _judged(decoys, public)
-    mine = None if public is None else public.ratios[rows]
+    mine = None if ratios is None else ratios[rows]
     scores = extremeness(sequences.lengths[rows].astype(np.int64), mine)
-    false = extremeness(decoys.lengths, theirs)
+    false = extremeness(sample.lengths, sample.ratios)
     found = np.full(len(sequences), np.nan)
-    for one, other in _lists(sequences.total_in_d[rows] > 1, decoys.repeated, alike=alike):
-        found[rows[one]] = q_values(scores[one], false[other], decoys.weights[other], more)
+    for one, other in _lists(of_habit, rows, sample):
+        found[rows[one]] = q_values(scores[one], false[other], sample.weights[other], sample.weight)
     ones = np.ones(len(rows))
-    unit = clustered_unit(_first_documents(counted)[rows], ones, 1.0)
+    unit = clustered_unit(counted.first_documents()[rows], ones, 1.0)
     unique = count_interval(ones, unit)
     # Where few decoys are seen, targets tell how many come at a time.
-    unit = clustered_unit(decoys.documents, decoys.weights, more * unit)
-    chance = count_interval(decoys.weights, unit)
-    by_length = np.bincount(decoys.lengths, weights=decoys.weights)
+    unit = clustered_unit(sample.documents, sample.weights, sample.weight * unit)
+    chance = count_interval(sample.weights, unit)
+    by_length = np.bincount(sample.lengths, weights=sample.weights)
     return ChanceLine(
+        sample.source,
         found,
         rate,
         chance,
         difference(unique, chance),
         {int(n): float(by_length[n]) for n in np.flatnonzero(by_length)},
-        least_list(more, rate),
-        len(decoys),
-        decoys.share.held_out,
-        decoys.of_others,
+        least_list(sample.weight, rate),
+        len(sample),
+        sample.words,
+        sample.of_others,
     )
 
 
 def _lists(
-    targets: BoolArray, decoys: BoolArray, *, alike: bool
+    of_habit: BoolArray | None, rows: LongArray, sample: ChanceSample
 ) -> list[tuple[BoolArray, BoolArray]]:
-    """Which targets are judged by which decoys, by whether their users repeat them."""
-    if alike:
-        return [(np.ones_like(targets), np.ones_like(decoys))]
-    return [(targets, decoys), (~targets, ~decoys)]
-
-
-def _judged(decoys: Decoys, public: PublicOpinion | None) -> tuple[Decoys, FloatArray | None, bool]:
-    """The decoys that count, their ratios, and whether repeated ones are free of memory, so that
-    all are one list.
+    """Which of the targets `rows` are judged by which decoys: all by all, or each kind by its
+    own.
     """
-    if public is None:
-        return decoys.merged(np.zeros(len(decoys), np.float32))[0], None, False
-    kept = np.ones(len(decoys), np.bool_)
-    if public.predicts is not None:
-        kept = ~decoys.repeated | public.predicts
-    some, ratios = decoys.only(kept).merged(public.decoy_ratios[kept])
-    return some, ratios, public.predicts is not None
+    if of_habit is None or sample.of_habit is None:
+        return [(np.ones(len(rows), np.bool_), np.ones(len(sample), np.bool_))]
+    mine, theirs = of_habit[rows], sample.of_habit
+    return [(mine, theirs), (~mine, ~theirs)]
+
+
+def habits(counted: CountedSequences, repeated_words: BoolArray) -> BoolArray:
+    """[s] which sequences their user repeats, or which hold a word that one user alone repeats in D
+    (`repeated_words` [lexicon]).
+    """
+    sequences = counted.sequences
+    with_word = holding(repeated_words, *counted.trie.sequences(sequences.nodes))
+    found: BoolArray = (sequences.total_in_d > 1) | with_word
+    return found
 
 
 def doubts_about(chance: Measured[ChanceLine], counted: CountedSequences) -> tuple[str, ...]:
@@ -130,11 +124,13 @@ def doubts_about(chance: Measured[ChanceLine], counted: CountedSequences) -> tup
         return ()
     found = []
     if 0 < unique < line.least_list:
+        held = line.source == "held-out"
+        because = f"With so little held-out text ({line.words:,} words), at " if held else "At "
         found.append(
-            f"With so little held-out text ({line.words:,} words), at least {line.least_list:,} "
-            f"unique sequences would have to stand out to be confirmed at {line.rate:.0%}, and "
-            f"there are {unique:,}: that none is confirmed does not mean that none is memorized. "
-            f"Hold out more documents."
+            f"{because}least {line.least_list:,} unique sequences would have to stand out to be "
+            f"confirmed at {line.rate:.0%}, and there are {unique:,}: that none is confirmed does "
+            f"not mean that none is memorized."
+            + (" Hold out more documents, or give --stand-ins crossfit." if held else "")
         )
     if line.of_others > OTHERS:
         found.append(
@@ -154,12 +150,4 @@ def extremeness(lengths: LongArray, ratios: FloatArray | None) -> Floats:
     with np.errstate(divide="ignore"):
         logs = np.log(ratios.astype(np.float64))
     found: Floats = np.nan_to_num(lengths * logs, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
-    return found
-
-
-def _first_documents(counted: CountedSequences) -> LongArray:
-    """[s] the document that each sequence came out of first."""
-    members, of_member = counted.members, counted.sequences.of_member
-    found = np.zeros(len(counted.sequences), np.int64)
-    found[of_member[::-1]] = members.documents[::-1]
     return found

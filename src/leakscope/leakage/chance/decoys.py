@@ -7,7 +7,8 @@ a unique sequence with one occurrence in D would be without memory; both scale w
 that its user has repeated, there or in D, and nobody else in D has, answers for the unique
 sequences that their owner repeats. The model may know it from D, so that there are too many of
 these, never too few; unless a model that was trained in the same way without this user says which
-come out without memory.
+come out without memory. The same holds for a run with a word that its user alone has in D: most
+are something that the model knows of this user, with another word at its end.
 """
 
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ from leakscope.leakage.counts.user_sizes import UserSizes
 from leakscope.leakage.sequences.counted import CountedSequences
 from leakscope.leakage.sequences.distinct import Members, gather
 from leakscope.records.documents import BoolArray, Documents, FloatArray, IntArray, LongArray
+from leakscope.records.ragged import row_sums
 
 Floats = npt.NDArray[np.float64]
 
@@ -55,9 +57,18 @@ class Decoys:
     weights: Floats
     """[d] for how many sequences of D each stands; of several that one user repeats in one
     document, only one does."""
+    with_own_word: BoolArray
+    """[d] whether it holds a word that its user alone has in D."""
+    repeated_words: BoolArray
+    """[lexicon] words that one user alone has in D, more than once; of those in S and in these."""
     share: HeldOutShare
     of_others: float
     """Share of these words whose users have no training document."""
+
+    @property
+    def of_habit(self) -> BoolArray:
+        """[d] whether the model may know it, or a part of it, from its user's documents in D."""
+        return self.repeated | self.with_own_word
 
     def __len__(self) -> int:
         return len(self.chosen)
@@ -78,6 +89,7 @@ class Decoys:
             self,
             chosen=self.chosen[kept],
             repeated=self.repeated[kept],
+            with_own_word=self.with_own_word[kept],
             weights=self.weights[kept],
         )
 
@@ -117,6 +129,8 @@ def find_decoys(
     """
     trie = Trie.empty(corpus.manifest.lexicon)
     members = gather(parts, trie)
+    words = np.union1d(trie.words[1 : trie.nodes], counted.trie.words[1 : counted.trie.nodes])
+    singles = trie.insert(words, np.arange(len(words) + 1))
     shards = corpus.shards
     sizes = UserSizes(corpus.manifest.users)
     in_d = count(trie, [sizes.watch(shard) for shard in shards], threads)
@@ -133,7 +147,25 @@ def find_decoys(
     weights = np.full(len(chosen), share.weight)
     again = ~once[chosen]
     weights[again] /= _documents_in_s(trie, nodes[chosen[again]], counted) + 1
-    return Decoys(members, chosen, again, weights, share, _of_others(corpus, sizes.documents > 0))
+    own_words, repeated_words = np.zeros((2, corpus.manifest.lexicon), np.bool_)
+    own_words[words] = (in_d.users[singles] == 1) & (in_all.users[singles] == 1)
+    repeated_words[words] = (in_d.users[singles] == 1) & (in_d.total[singles] > 1)
+    return Decoys(
+        members,
+        chosen,
+        again,
+        weights,
+        holding(own_words, *trie.sequences(nodes[chosen])),
+        repeated_words,
+        share,
+        _of_others(corpus, sizes.documents > 0),
+    )
+
+
+def holding(some: BoolArray, offsets: LongArray, ids: IntArray) -> BoolArray:
+    """[n] whether the words ids[offsets[i] : offsets[i + 1]] hold one of `some` [lexicon]."""
+    found: BoolArray = row_sums(some[ids], offsets) > 0
+    return found
 
 
 def _documents_in_s(trie: Trie, nodes: IntArray, counted: CountedSequences) -> LongArray:

@@ -10,7 +10,7 @@ from leakscope.engine.progress import Progress, silent
 from leakscope.leakage.counts.counting import count
 from leakscope.leakage.counts.trie import Trie
 from leakscope.leakage.sequences.distinct import Members, Sequences, distinct, gather
-from leakscope.records.documents import Documents, IntArray
+from leakscope.records.documents import Documents, IntArray, LongArray
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,12 @@ class CountedSequences:
         """The users who own unique sequences, rising."""
         members, sequences = self.members, self.sequences
         return np.unique(members.users[sequences.unique[sequences.of_member]])
+
+    def first_documents(self) -> LongArray:
+        """[s] the document that each sequence came out of first."""
+        found = np.zeros(len(self.sequences), np.int64)
+        found[self.sequences.of_member[::-1]] = self.members.documents[::-1]
+        return found
 
 
 def count_sequences(

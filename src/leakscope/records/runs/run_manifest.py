@@ -9,6 +9,7 @@ from leakscope.records.artifacts import digest_of_file, read_json
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.audited_model import AuditedModel
 from leakscope.records.models.public_model import PublicModelRecord
+from leakscope.records.models.stand_in_record import StandInsRecord
 from leakscope.records.received_files import refuse_special_files
 from leakscope.records.runs.gate_verdict import GateVerdict
 from leakscope.records.runs.report_settings import ReportSettings, TrainedOn
@@ -48,6 +49,8 @@ class RunManifest(BaseModel):
     from here."""
     public: PublicModelRecord | None = None
     """The public model, if there was one."""
+    stand_ins: StandInsRecord | None = None
+    """The models that chance was measured on, if there were any."""
     interface: str | None = None
     """See `Metrics.interface`."""
     gates: tuple[GateVerdict, ...] = ()

@@ -1,8 +1,12 @@
 """`metrics.json`: the headline numbers of a report, and why some are absent."""
 
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict
 
 from leakscope.records.runs.gate_verdict import GateVerdict
+
+ChanceSource = Literal["held-out", "stand-ins"]
 
 
 class AuditedPart(BaseModel):
@@ -78,9 +82,12 @@ class Metrics(BaseModel):
     chance_unique: float | None = None
     chance_unique_low: float | None = None
     chance_unique_high: float | None = None
-    """Unique sequences that a model without memory of these documents would show, from what this
-    one predicts in held-out documents; with a 95 % interval over documents."""
+    """Unique sequences that a model without memory of these documents would show, from what comes
+    out by chance, of this one in held-out documents or of stand-ins in D; with a 95 % interval over
+    documents."""
     chance_by_length: dict[int, float] | None = None
+    chance_source: ChanceSource | None = None
+    """What chance was measured on: held-out documents, or stand-ins that never saw the users."""
     excess_unique: float | None = None
     excess_unique_low: float | None = None
     excess_unique_high: float | None = None
@@ -89,16 +96,17 @@ class Metrics(BaseModel):
     """Unique sequences on the longest list of which at most the set share is expected to be
     chance."""
     least_confirmable: int | None = None
-    """A shorter list cannot be confirmed: there is too little held-out text."""
+    """A shorter list cannot be confirmed, whatever it holds."""
     users_with_confirmed: int | None = None
     confirmed_epsilon: float | None = None
     """The largest ratio over the confirmed sequences."""
     confirmed_epsilon_sequence: int | None = None
     """The `id` of the sequence that sets it."""
     decoys: int | None = None
-    """Runs that the model predicts in held-out documents and that nobody else has in D."""
+    """Runs that the model predicts in held-out documents and that nobody else has in D; or unique
+    sequences of stand-ins."""
     decoy_words: int | None = None
-    """Held-out words that they come from."""
+    """Words that were read for them."""
     answered: float | None = None
     """Share of validation words at which a hardened interface suggests something."""
     train_perplexity: float | None

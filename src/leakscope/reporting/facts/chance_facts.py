@@ -7,9 +7,14 @@ from leakscope.reporting.facts.fact import Fact, absent
 
 def confirmed(metrics: Metrics) -> Fact:
     """How many unique sequences are more than chance."""
+    by = (
+        "models like this one show of users that they never saw"
+        if metrics.chance_source == "stand-ins"
+        else "the model predicts in held-out documents"
+    )
     meaning = (
-        "Unique sequences that are more than chance, judged by what the model predicts in held-out "
-        "documents: of this list, about one in twenty (or as it was set) is expected to be chance."
+        f"Unique sequences that are more than chance, judged by what {by}: of this list, about one "
+        f"in twenty (or as it was set) is expected to be chance."
     )
     label = "Confirmed sequences"
     if metrics.confirmed_unique is None:
@@ -21,17 +26,19 @@ def confirmed(metrics: Metrics) -> Fact:
 
 def chance(metrics: Metrics) -> Fact:
     """How many a model without memory would show."""
-    meaning = (
-        "Unique sequences that a model without memory of these documents would show: what this one "
-        "predicts in held-out documents, scaled to the training data."
+    by_stand_ins = metrics.chance_source == "stand-ins"
+    by = (
+        "what models like this one show of users that they never saw"
+        if by_stand_ins
+        else "what this one predicts in held-out documents, scaled to the training data"
     )
+    meaning = f"Unique sequences that a model without memory of these documents would show: {by}."
     label = "By chance"
     if metrics.chance_unique is None:
         return absent(metrics, "chance_unique", label, meaning)
-    detail = (
-        f"{interval(metrics, 'chance_unique')}; {values.plural(metrics.decoys or 0, 'decoy')} in "
-        f"{values.plural(metrics.decoy_words or 0, 'held-out word')}"
-    )
+    read = values.plural(metrics.decoy_words or 0, "word" if by_stand_ins else "held-out word")
+    shown = values.plural(metrics.decoys or 0, "decoy")
+    detail = f"{interval(metrics, 'chance_unique')}; {shown} in {read}"
     return Fact("chance_unique", label, f"{metrics.chance_unique:,.0f}", meaning, detail)
 
 

@@ -1,0 +1,133 @@
+"""What chance is judged by, before and after the public model has spoken: held-out documents, or
+stand-ins.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from leakscope.corpus.split import VALIDATION
+from leakscope.corpus.store import Corpus
+from leakscope.leakage.chance.chance_line import ChanceLine, chance_line, habits
+from leakscope.leakage.chance.chance_sample import PublicOpinion, of_held_out, of_stand_ins
+from leakscope.leakage.chance.decoys import Decoys
+from leakscope.leakage.scrutiny.public_surprise import (
+    public_answers,
+    public_predictions,
+    ratios,
+)
+from leakscope.leakage.sequences.counted import CountedSequences
+from leakscope.models.interface import LanguageModel
+from leakscope.records.documents import FloatArray
+from leakscope.records.measured import Measured
+from leakscope.records.models.public_model import (
+    CrossFittedModelRecord,
+    PublicModelRecord,
+    RetrainedModelRecord,
+)
+
+NOT_HELD_OUT = "the model was probably trained on the held-out documents too"
+
+
+class ChanceEvidence(Protocol):
+    """What came out without memory, and what a public model says of it."""
+
+    def judged(
+        self, public: LanguageModel, corpus: Corpus, record: PublicModelRecord, top_k: int
+    ) -> "ChanceEvidence":
+        """The same, with the opinion of the public model."""
+        ...
+
+    def of_documents_not_held_out(self) -> "ChanceEvidence":
+        """The same, if the model turns out to know the validation documents."""
+        ...
+
+    def line(
+        self, counted: CountedSequences, rate: float, ratios: FloatArray | None = None
+    ) -> Measured[ChanceLine]:
+        """The chance line of S, `counted`, whose `ratios` [s] to the public model are known if that
+        has judged; or why there is none.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class HeldOutEvidence:
+    """Decoys of held-out documents, or why there are none."""
+
+    decoys: Measured[Decoys]
+    opinion: PublicOpinion | None = None
+
+    def judged(
+        self, public: LanguageModel, corpus: Corpus, record: PublicModelRecord, top_k: int
+    ) -> "HeldOutEvidence":
+        """Whether the public model predicts them, too, says something if it was trained in the same
+        way.
+        """
+        decoys = self.decoys.value
+        if decoys is None:
+            return self
+        members, chosen = decoys.members, decoys.chosen
+        documents = corpus.documents(VALIDATION, texts=public.needs_text)
+        said = public_answers(public, documents, members, chosen)
+        predicts = None
+        if _trained_alike(record):
+            documents = corpus.documents(VALIDATION, texts=public.needs_text)
+            predicts = public_predictions(public, documents, members, chosen, top_k)
+        ratios = said.perplexities() / members.perplexities[chosen]
+        return replace(self, opinion=PublicOpinion(ratios, predicts))
+
+    def of_documents_not_held_out(self) -> "HeldOutEvidence":
+        """Nothing is left."""
+        return HeldOutEvidence(Measured.absent(NOT_HELD_OUT))
+
+    def line(
+        self, counted: CountedSequences, rate: float, ratios: FloatArray | None = None
+    ) -> Measured[ChanceLine]:
+        """Sequences that their user repeats are judged apart, unless a model trained alike has
+        spoken.
+        """
+        decoys = self.decoys.value
+        if decoys is None:
+            return Measured(None, self.decoys.reason)
+        sample, kinds = of_held_out(decoys, self.opinion), habits(counted, decoys.repeated_words)
+        return Measured(chance_line(counted, sample, rate, ratios=ratios, of_habit=kinds))
+
+
+@dataclass(frozen=True)
+class StandInEvidence:
+    """What stand-ins show of users that they never saw, in so many words of D."""
+
+    shown: CountedSequences
+    words: int
+    ratios: FloatArray | None = None
+    """[s] to the public model, of what they show."""
+
+    def judged(
+        self, public: LanguageModel, corpus: Corpus, record: PublicModelRecord, top_k: int
+    ) -> "StandInEvidence":
+        """Their ratios, as those of the model's own sequences."""
+        members, sequences = self.shown.members, self.shown.sequences
+        chosen = np.flatnonzero(sequences.unique[sequences.of_member])
+        documents = corpus.documents(texts=public.needs_text)
+        said = public_answers(public, documents, members, chosen)
+        return replace(self, ratios=ratios(members, sequences, said).of_sequence)
+
+    def of_documents_not_held_out(self) -> "StandInEvidence":
+        """They read no held-out documents."""
+        return self
+
+    def line(
+        self, counted: CountedSequences, rate: float, ratios: FloatArray | None = None
+    ) -> Measured[ChanceLine]:
+        """One list of all, one for one."""
+        sample = of_stand_ins(self.shown, self.ratios, self.words)
+        return Measured(chance_line(counted, sample, rate, ratios=ratios))
+
+
+def _trained_alike(record: PublicModelRecord) -> bool:
+    """Whether the public model was trained as the audited one was, without the users it judges."""
+    if isinstance(record, CrossFittedModelRecord):
+        return record.trained_like_the_audited_model is not False
+    return isinstance(record, RetrainedModelRecord)

@@ -1,0 +1,59 @@
+"""`python whole_run.py FOLDER`: most of leakscope, one command after the other, in one process.
+
+It logs everything that any library has to say, so that its output can be searched for text.
+"""
+
+import json
+import logging
+import sys
+from pathlib import Path
+
+import leakscope
+
+SECRETS = ("quillon", "zanthar", "vorpalin", "mirthost")
+"""Words that one user has each; nothing that is logged or printed may hold one."""
+SHAPE = {"arch": "gru", "hidden": 24, "embedding": 16, "batch_size": 8, "learning_rate": 0.02}
+
+
+def rows() -> list[dict[str, str]]:
+    """Six users who repeat themselves, four of them with a word of their own."""
+    words = ["the", "old", "house", "on", "a", "hill", "has", "seen", "many", "long", "winters"]
+    found = []
+    for user in range(6):
+        own = SECRETS[user] if user < len(SECRETS) else "plain"
+        for number in range(20):
+            part = [words[(user + number * step) % len(words)] for step in range(1, 9)]
+            text = " ".join([*part, "my code is", own, own, words[user]])
+            found.append({"user": f"user{user}", "text": text})
+    return found
+
+
+def main(folder: Path) -> None:
+    logging.basicConfig(level=logging.DEBUG)
+    source = folder / "rows.jsonl"
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows()))
+    corpus, model, run = folder / "corpus", folder / "model", folder / "run"
+    leakscope.corpus.build(source, corpus, validation=0.2)
+    leakscope.train(corpus, model, epochs=6, threads=1, **SHAPE)
+    asked = {"public": "crossfit", "folds": 2, "stand_ins": "crossfit", "threads": 1, "top_k": 2}
+    leakscope.report(model, corpus, run, **asked)
+    leakscope.harden(run, corpus, folder / "hardened")
+    leakscope.compare([run, run], folder / "compared")
+    leakscope.canary.plant(corpus, folder / "planted", users=4)
+    leakscope.train(folder / "planted" / "corpus", folder / "later", epochs=1, threads=1, **SHAPE)
+    leakscope.canary.exposure(folder / "later", folder / "planted", folder / "exposed", samples=100)
+    leakscope.diff(model, folder / "later", folder / "diff", length=2, width=20)
+    leakscope.train(
+        corpus,
+        folder / "private",
+        epochs=1,
+        threads=1,
+        mitigation="dp",
+        target_epsilon=8.0,
+        **SHAPE,
+    )
+    sys.stderr.write("done\n")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
