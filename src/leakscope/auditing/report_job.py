@@ -18,6 +18,7 @@ from leakscope.auditing.running_settings import RunningSettings
 from leakscope.auditing.stand_in_models import same_stand_ins, stand_ins_of
 from leakscope.auditing.users.chosen_users import chosen_users, record_of
 from leakscope.corpus.store import Corpus
+from leakscope.engine.local_engine import LocalEngine
 from leakscope.engine.progress import Progress
 from leakscope.leakage.pipeline import Resources, audit_into
 from leakscope.leakage.run_directory import RunDirectory, claimed_run, is_same_run
@@ -186,7 +187,7 @@ class ReportJob:
             self.corpus,
             self.settings,
             public=source,
-            resources=Resources(self.running.workers, self.running.threads),
+            resources=Resources(LocalEngine(self.running.workers), self.running.threads),
             page=self.page,
             progress=named,
         )

@@ -2,14 +2,16 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from leakscope.corpus.store import Corpus
+from leakscope.engine.local_engine import LocalEngine
 from leakscope.engine.progress import Progress, silent
+from leakscope.engine.stages import Engine
 from leakscope.leakage.chance.held_out_runs import HeldOutRuns
 from leakscope.leakage.correct_runs.corpus_scoring import CorpusScoring
 from leakscope.leakage.correct_runs.score_stage import PIECE_WORDS, SLOW_PIECE_WORDS, totals_in
@@ -58,8 +60,8 @@ from leakscope.records.runs.run_metrics import Metrics
 class Resources:
     """What a report may use of the machine."""
 
-    workers: int = 1
-    """Processes that score, each with a model of its own."""
+    engine: Engine = field(default_factory=LocalEngine)
+    """Runs the stages."""
     threads: int = 1
     """Threads that count."""
 
@@ -103,7 +105,7 @@ def audit_into(
     """`audit` in a directory that the caller has claimed."""
     resources, out = resources or Resources(), run.path
     corpus = corpus.trained_on(settings.trained_on)
-    scoring = CorpusScoring(corpus, run.work, resources.workers, progress, subject.users)
+    scoring = CorpusScoring(corpus, run.work, resources.engine, progress, subject.users)
     load = partial(_interface, subject.load, settings.confidence)
     words = PIECE_WORDS if isinstance(subject.config, ModelConfig) else SLOW_PIECE_WORDS
     parts = scoring.score(subject.digest, load, settings, words)

@@ -1,4 +1,4 @@
-"""Score a corpus by a model, on one or several processes, and keep every piece that is done."""
+"""Score a corpus by a model, on any engine, and keep every piece that is done."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress
-from leakscope.engine.shard_map import map_shards
+from leakscope.engine.stages import Engine
 from leakscope.leakage.correct_runs.score_stage import ScoreStage, pieces_of
 from leakscope.models.interface import LanguageModel
 from leakscope.records.artifacts import digest_of, is_intact
@@ -21,7 +21,7 @@ class CorpusScoring:
 
     corpus: Corpus
     work: Path
-    workers: int
+    engine: Engine
     progress: Progress
     users: IntArray | None = None
     """Whose documents are scored; None: all users'."""
@@ -48,7 +48,7 @@ class CorpusScoring:
         }
         shards = [shard.digest for shard in self.corpus.shards]
         pieces = pieces_of(self.corpus, words, self.users)
-        return map_shards(
+        return self.engine.map(
             ScoreStage(
                 self.corpus.path,
                 self.corpus.training,
@@ -64,7 +64,6 @@ class CorpusScoring:
             self.work,
             sizes=[piece.words for piece in pieces],
             unit="words",
-            workers=self.workers,
             keep=is_intact,
             progress=self.progress,
         )

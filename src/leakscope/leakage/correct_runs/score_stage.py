@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from leakscope.corpus.store import Corpus, Shard
-from leakscope.engine.shard_map import Work
+from leakscope.engine.stages import Work
 from leakscope.leakage.correct_runs.occurrences import Occurrences, collect
 from leakscope.models.interface import LanguageModel
 from leakscope.records.artifacts import damaged, open_parquet, parquet_sink

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from leakscope.engine.shard_map import map_shards
+from leakscope.engine.local_engine import LocalEngine
 from leakscope.records.errors import LeakscopeError
 
 
@@ -53,7 +53,7 @@ KEYS = [f"key{i}" for i in range(6)]
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_outputs_are_in_order(tmp_path, workers):
-    paths = map_shards(Squares(), KEYS, tmp_path, workers=workers)
+    paths = LocalEngine(workers).map(Squares(), KEYS, tmp_path)
     assert [path.read_text() for path in paths] == ["0", "1", "4", "9", "16", "25"]
     assert [path.name for path in paths] == [f"squares-key{i}.parquet" for i in range(6)]
 
@@ -61,7 +61,7 @@ def test_outputs_are_in_order(tmp_path, workers):
 def test_what_is_done_is_not_done_again(tmp_path):
     (tmp_path / "squares-key2.parquet").write_text("kept")
     seen = []
-    paths = map_shards(
+    paths = LocalEngine().map(
         Squares(),
         KEYS,
         tmp_path,
@@ -69,24 +69,24 @@ def test_what_is_done_is_not_done_again(tmp_path):
     )
     assert paths[2].read_text() == "kept" and paths[3].read_text() == "9"
     assert seen == [1, 2, 3, 4, 5, 6]
-    assert map_shards(Squares(fail_at=0), KEYS, tmp_path) == paths
+    assert LocalEngine().map(Squares(fail_at=0), KEYS, tmp_path) == paths
 
 
 def test_a_killed_worker_is_an_error_that_keeps_what_is_done(tmp_path):
     with pytest.raises(LeakscopeError, match="A worker process died in stage squares"):
-        map_shards(Squares(die_at=5), KEYS, tmp_path, workers=2)
+        LocalEngine(2).map(Squares(die_at=5), KEYS, tmp_path)
     done = {path.name for path in tmp_path.iterdir()}
     assert "squares-key5.parquet" not in done
-    paths = map_shards(Squares(), KEYS, tmp_path, workers=2)
+    paths = LocalEngine(2).map(Squares(), KEYS, tmp_path)
     assert [path.read_text() for path in paths] == ["0", "1", "4", "9", "16", "25"]
 
 
 def test_workers_end_when_their_parent_is_killed(tmp_path):
     script = (
         "import sys, time; from pathlib import Path; sys.path.insert(0, sys.argv[1])\n"
-        "from test_shard_map import Sleepy; from leakscope.engine.shard_map import map_shards\n"
+        "from test_local_engine import LocalEngine, Sleepy\n"
         "if __name__ == '__main__':\n"
-        "    map_shards(Sleepy(), ['a', 'b'], Path(sys.argv[2]), workers=2)\n"
+        "    LocalEngine(2).map(Sleepy(), ['a', 'b'], Path(sys.argv[2]))\n"
     )
     main = tmp_path / "main.py"
     main.write_text(script)
@@ -106,4 +106,4 @@ def test_workers_end_when_their_parent_is_killed(tmp_path):
 
 def test_an_error_in_a_worker_reaches_the_caller(tmp_path):
     with pytest.raises(LeakscopeError, match="cannot be squared"):
-        map_shards(Squares(fail_at=3), KEYS, tmp_path, workers=2)
+        LocalEngine(2).map(Squares(fail_at=3), KEYS, tmp_path)

@@ -1,0 +1,79 @@
+"""Stages: maps over shards, or pieces of them. Every output is a file of its own, named after the
+digest of what went into it, so a killed run resumes and never mixes settings. An engine runs them.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from leakscope.engine.progress import Progress, silent
+
+Work = Callable[[int, Path], None]
+
+
+class Stage(Protocol):
+    """Work on one shard after another. It must be picklable to run on several processes."""
+
+    @property
+    def name(self) -> str:
+        """Begins the names of the output files."""
+        ...
+
+    def start(self) -> Work:
+        """Load what the work needs, once a process; the work writes shard i's output to a path,
+        whole or not at all.
+        """
+        ...
+
+
+class Engine(Protocol):
+    """Runs stages: here, on several processes, or elsewhere. The outputs are the same."""
+
+    def map(
+        self,
+        stage: Stage,
+        keys: list[str],
+        folder: Path,
+        *,
+        sizes: Sequence[int] | None = None,
+        unit: str = "",
+        keep: Callable[[Path], bool] = Path.exists,
+        progress: Progress = silent,
+    ) -> list[Path]:
+        """The output of `stage` for each shard, in order; those that exist already are kept, if
+        `keep` finds them good.
+
+        `keys[i]` is the digest of everything that decides the output for shard i. Progress is told
+        in `sizes[i]`, so many of a `unit` for shard i, or else in shards.
+        """
+        ...
+
+
+class DueShards:
+    """Which outputs of a stage are still to be made, and how far that has come."""
+
+    def __init__(
+        self,
+        stage: Stage,
+        keys: list[str],
+        folder: Path,
+        sizes: Sequence[int] | None,
+        unit: str,
+        keep: Callable[[Path], bool],
+        progress: Progress,
+    ) -> None:
+        self.targets = [folder / f"{stage.name}-{key}.parquet" for key in keys]
+        self.due = [index for index, target in enumerate(self.targets) if not keep(target)]
+        self._sizes = [1] * len(self.targets) if sizes is None else list(sizes)
+        self._total = sum(self._sizes)
+        self._done = self._total - sum(self._sizes[index] for index in self.due)
+        self._name, self._unit, self._progress = stage.name, unit, progress
+        self._tell()
+
+    def made(self, index: int) -> None:
+        """The output for a shard is there now."""
+        self._done += self._sizes[index]
+        self._tell()
+
+    def _tell(self) -> None:
+        self._progress(self._name, self._done, self._total, self._unit)
