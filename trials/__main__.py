@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-GROUPS = ("rows", "files", "kills", "flips")
+GROUPS = ("rows", "files", "kills", "flips", "changes", "disks", "writes")
 SEED = 20261118
-SHORT = {"rows": 40, "files": 12, "kills": 4, "flips": 10}
+SHORT = {"rows": 40, "files": 12, "kills": 4, "flips": 10, "changes": 2, "disks": 3, "writes": 3}
 
 
 def main() -> None:
@@ -69,6 +69,18 @@ def _trial(name: str, *, short: bool) -> Callable[..., Iterator]:
         from trials.kills.trial import kills
 
         return kills
+    if name == "changes":
+        from trials.changes.trial import changes
+
+        return changes
+    if name == "disks":
+        from trials.disks.trial import disks
+
+        return disks
+    if name == "writes":
+        from trials.kills.write_points import writes
+
+        return writes
     from trials.flips.trial import flips, short_flips
 
     return short_flips if short else flips

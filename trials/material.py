@@ -67,6 +67,15 @@ class Material:
             done(*self.crossfit(path), "--out", self.root / "crossfit")
         return path
 
+    @property
+    def planted(self) -> Path:
+        return self.made("planted", self.plant)
+
+    @property
+    def later(self) -> Path:
+        """A model of the planted corpus."""
+        return self.made("later", self.train_planted)
+
     def made(self, name: str, arguments: Callable[[], tuple[object, ...]]) -> Path:
         """A directory that is made when it is first asked for."""
         path = self.root / name
@@ -107,6 +116,30 @@ class Material:
     def crossfit(self, public: Path) -> tuple[object, ...]:
         return (*self.report(), "--public", "crossfit", "--folds", 2, "--public-dir", public)
 
+    def stand_ins(self, public: Path) -> tuple[object, ...]:
+        return (*self.report(), "--stand-ins", "crossfit", "--folds", 2, "--public-dir", public)
+
+    def plant(self) -> tuple[object, ...]:
+        few = ("--users", 4, "--schedule", "1,4", "--vocabulary", 200, "--controls", 3)
+        return ("canary", "plant", self.corpus, *few)
+
+    def train_planted(self) -> tuple[object, ...]:
+        return ("train", self.planted / "corpus", *SIZE, "--epochs", 2, "--checkpoint-steps", 4)
+
+    def exposure(self) -> tuple[object, ...]:
+        return ("canary", "exposure", self.later, self.planted, "--samples", 500, "--bootstrap", 10)
+
+    def attack(self) -> tuple[object, ...]:
+        return ("canary", "attack", self.later, self.planted, "--beam", 3)
+
+    def diff(self) -> tuple[object, ...]:
+        new = ("--new-corpus", self.planted / "corpus", "--old-corpus", self.corpus)
+        return ("diff", self.model, self.later, "--length", 3, "--width", 50, *new)
+
+    def updates(self) -> tuple[object, ...]:
+        few = ("--insertions", "3", "--scenario", "continue", "--length", 2, "--width", 20)
+        return ("study", "updates", self.corpus, *SIZE, *few, "--epochs", 1)
+
     def harden(self) -> tuple[object, ...]:
         return ("harden", self.run, "--corpus", self.corpus, "--threads", 1)
 
@@ -139,10 +172,12 @@ def still(work):
 
     def stilled():
         from leakscope.auditing import block_list_building
+        from leakscope.commands import study_updates
         from leakscope.training import loop
 
         loop.train.__kwdefaults__["clock"] = lambda: 0.0
         block_list_building.os = _SameSalt()
+        study_updates.time = _StillClock()
         return work()
 
     return stilled
@@ -157,6 +192,14 @@ class _SameSalt:
     @staticmethod
     def urandom(count: int) -> bytes:
         return bytes(range(count))
+
+
+class _StillClock:
+    """The module `time`, for whoever asks how long work took."""
+
+    @staticmethod
+    def perf_counter() -> float:
+        return 0.0
 
 
 def content(folder: Path) -> dict[str, bytes | None]:

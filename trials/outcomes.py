@@ -110,6 +110,9 @@ def _always(group: str) -> tuple[Verdict, ...]:
         "files": (Verdict.EXECUTED, Verdict.GREEDY),
         "kills": (Verdict.SILENT, Verdict.REMOVED, Verdict.LEFT_OVER),
         "flips": (Verdict.SILENT, Verdict.UNNOTICED),
+        "changes": (Verdict.SILENT, Verdict.LEFT_OVER),
+        "disks": (Verdict.SILENT, Verdict.LEFT_OVER),
+        "writes": (Verdict.SILENT, Verdict.LEFT_OVER),
     }
     return (*own.get(group, ()), Verdict.UNEXPECTED, Verdict.HANG)
 

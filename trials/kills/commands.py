@@ -29,6 +29,12 @@ def commands(made: Material) -> list[Killed]:
         Killed("private train", lambda case: (*made.train_private(), "--out", case / "out"), True),
         Killed("report", lambda case: (*made.report(), "--out", case / "out")),
         Killed("crossfit", lambda case: (*made.crossfit(case / "public"), "--out", case / "out")),
+        Killed("stand-ins", lambda case: (*made.stand_ins(case / "in"), "--out", case / "out")),
+        Killed("canary plant", lambda case: (*made.plant(), "--out", case / "out")),
+        Killed("canary exposure", lambda case: (*made.exposure(), "--out", case / "out")),
+        Killed("canary attack", lambda case: (*made.attack(), "--out", case / "out")),
+        Killed("diff", lambda case: (*made.diff(), "--out", case / "out")),
+        Killed("study", lambda case: (*made.updates(), "--out", case / "out")),
         Killed("harden", lambda case: (*made.harden(), "--out", case / "out")),
     ]
 

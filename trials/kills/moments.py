@@ -2,10 +2,12 @@
 
 import os
 import signal
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+MARK = f"{os.sep}leakscope{os.sep}"
 BOUNDARIES = ("fsync", "fdatasync", "replace", "unlink", "rmdir", "ftruncate", "mkdir")
 """Functions of `os` by which files become whole, take their places and go."""
 
@@ -37,6 +39,29 @@ def counting(work: Callable[[], Any], counter: Any) -> Callable[[], Any]:
         return work()
 
     return counted
+
+
+def places_of(work: Callable[[], Any], file: int) -> Callable[[], Any]:
+    """The same work; `file` gets a line for each call: the function, and where in leakscope it is
+    called from.
+    """
+
+    def noted() -> Any:
+        for name in BOUNDARIES:
+            setattr(os, name, _placing(name, getattr(os, name), file))
+        return work()
+
+    return noted
+
+
+def _placing(name: str, function: Callable[..., Any], file: int) -> Callable[..., Any]:
+    def call(*given: Any, **options: Any) -> Any:
+        frames = traceback.extract_stack()
+        ours = [f"{frame.filename}:{frame.lineno}" for frame in frames if MARK in frame.filename]
+        os.write(file, f"{name} {' '.join(ours)}\n".encode())
+        return function(*given, **options)
+
+    return call
 
 
 def _noting(function: Callable[..., Any], counter: int) -> Callable[..., Any]:

@@ -1,0 +1,1 @@
+"""Kept work after one setting was changed."""
