@@ -45,6 +45,33 @@ def test_makes_another_where_anything_differs(tmp_path, calls):
     assert calls == ["a", "b"]
 
 
+@pytest.mark.parametrize("spoil", ["flip", "cut", "remove"])
+@pytest.mark.parametrize("folder", [False, True])
+def test_a_damaged_result_is_made_again(tmp_path, folder, spoil):
+    made = []
+
+    def make(path):
+        made.append(path.name)
+        if folder:
+            (path / "deep").mkdir(parents=True)
+            (path / "whole").write_text("whole")
+        (path / "deep" / "note" if folder else path).write_text("as it was")
+
+    known = Step("note", {"text": "a"}, make)
+    first = KeptResults(tmp_path / "steps", counter())[known]
+    file = first / "deep" / "note" if folder else first
+    if spoil == "remove":
+        file.unlink()
+    else:
+        file.write_text("as it wbs" if spoil == "flip" else "as it")
+    kept = KeptResults(tmp_path / "steps", counter())
+    assert not kept.has(known) and kept[known] == first
+    assert file.read_text() == "as it was" and len(made) == 2
+    if folder:  # what a later step adds is no damage
+        (first / "added").write_text("more")
+    assert KeptResults(tmp_path / "steps", counter()).has(known)
+
+
 def test_a_killed_step_is_made_again(tmp_path, calls):
     kept = KeptResults(tmp_path / "steps", counter())
 

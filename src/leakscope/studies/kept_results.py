@@ -1,7 +1,8 @@
 """The results of a study, each kept under the digest of what it is made from.
 
 A study is a list of steps: trainings and measurements. Run again, also with other settings, it
-makes only what is missing. A step that was killed is taken up where its own work can be.
+makes only what is missing. A step that was killed is taken up where its own work can be, and one
+whose files are no longer as they were written is made again.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,7 +13,13 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from leakscope.records.artifacts import digest_of, private_directory, read_json, write_json
+from leakscope.records.artifacts import (
+    digest_of,
+    digest_of_file,
+    private_directory,
+    read_json,
+    write_json,
+)
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.output_claim import remove
 
@@ -30,6 +37,8 @@ class StepRecord(BaseModel):
     """The version that made it."""
     seconds: float
     """How long the last attempt took; one that took up a killed one, only what was left."""
+    files: dict[str, str] | None = None
+    """The digest of each of its files, by name; None in records of older versions."""
 
 
 @dataclass(frozen=True)
@@ -62,14 +71,17 @@ class KeptResults:
 
     def __init__(self, folder: Path, clock: Clock) -> None:
         self._folder, self._clock = private_directory(folder), clock
+        self._verified: set[str] = set()
         self.made = 0
         """Results that were made, not found."""
 
     def __getitem__(self, step: Step) -> Path:
         """Where the result of a step is, made now if it is not there yet."""
         target = self._folder / step.name
-        if self._known(step) is not None and target.exists():
+        if self.has(step):
             return target
+        if self._known(step) is not None:
+            self.forget(step)  # damaged, or removed
         begin = self._clock()
         if not (target.exists() and step.is_whole(target)):
             step.make(target)
@@ -80,14 +92,23 @@ class KeptResults:
             made_from=dict(step.made_from),
             leakscope=version("leakscope"),
             seconds=self._clock() - begin,
+            files=_digests(target),
         )
         write_json(self._record_of(step), record)
+        self._verified.add(step.name)
         self.made += 1
         return target
 
     def has(self, step: Step) -> bool:
-        """Whether the result of a step is there."""
-        return self._known(step) is not None and (self._folder / step.name).exists()
+        """Whether the result of a step is there, as it was written."""
+        known, target = self._known(step), self._folder / step.name
+        if known is None or not target.exists():
+            return False
+        if step.name not in self._verified:
+            if known.files is not None and not _are_intact(target, known.files):
+                return False
+            self._verified.add(step.name)
+        return True
 
     def of_kind(self, kind: str) -> list[tuple[dict[str, Any], Path]]:
         """What each finished result of a kind and of this version is made from, and where it is."""
@@ -121,6 +142,20 @@ class KeptResults:
 
     def _record_of(self, step: Step) -> Path:
         return self._folder / f"{step.name}.json"
+
+
+def _digests(target: Path) -> dict[str, str]:
+    """Of every file of a result, by its name below it; that of a single file has no name."""
+    if target.is_file():
+        return {"": digest_of_file(target)}
+    paths = sorted(path for path in target.rglob("*") if path.is_file())
+    return {path.relative_to(target).as_posix(): digest_of_file(path) for path in paths}
+
+
+def _are_intact(target: Path, files: Mapping[str, str]) -> bool:
+    """Whether these are as they were written; there may be others, which later steps have added."""
+    paths = {target / name if name else target: digest for name, digest in files.items()}
+    return all(path.is_file() and digest_of_file(path) == known for path, known in paths.items())
 
 
 def _digest(record: StepRecord) -> str:
