@@ -15,6 +15,7 @@ from leakscope.records.artifacts import digest_of, private_directory, write_seal
 from leakscope.records.documents import IntArray
 from leakscope.records.errors import LeakscopeError, OtherTrainingError
 from leakscope.records.models.model_config import users_digest
+from leakscope.records.output_claim import locked, sweep
 from leakscope.training.loop import train
 
 NAME = "leakscope"
@@ -150,8 +151,10 @@ def train_folds(
         left_out = left_out_of(fold, folds, corpus.manifest.users)
         train_without(corpus, target / f"fold-{fold:03d}", recipe, left_out, threads, progress)
     known = Folds(corpus_digest=corpus.manifest.digest, folds=folds, users=corpus.manifest.users)
-    if not (target / "folds.json").exists():
-        write_sealed(target / "folds.json", known, [])
+    with locked(target):
+        sweep(target)
+        if not (target / "folds.json").exists():
+            write_sealed(target / "folds.json", known, [])
     return target
 
 

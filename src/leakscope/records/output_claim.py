@@ -54,9 +54,14 @@ class Claim:
     def sweep(self, below: Iterable[Path] = ()) -> None:
         """Remove what a killed process left half-written here and in some folders below."""
         for folder in (self.path, *below):
-            for entry in folder.iterdir():
-                if is_partial(entry):
-                    remove(entry)
+            sweep(folder)
+
+
+def sweep(folder: Path) -> None:
+    """Remove what a killed process left half-written in a folder that this process has locked."""
+    for entry in folder.iterdir():
+        if is_partial(entry):
+            remove(entry)
 
 
 @contextmanager
