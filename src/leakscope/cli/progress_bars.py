@@ -2,11 +2,13 @@
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from leakscope.cli.quantities import duration
 from leakscope.engine.progress import Progress, silent
+from leakscope.engine.time_left import PlannedStage, TimeLeft
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -67,6 +69,11 @@ class _BarProgress:
     def __init__(self, bars: "Bars") -> None:
         self._bars = bars
         self._tasks: dict[str, int] = {}
+        self._left = TimeLeft((), time.monotonic)
+
+    def expect(self, stages: Sequence[PlannedStage]) -> None:
+        """The stages that there will be, so that the time left is that of all."""
+        self._left = TimeLeft(stages, time.monotonic)
 
     def __call__(self, stage: str, done: int, total: int | None = None, note: str = "") -> None:
         if stage in NOTES:
@@ -75,6 +82,8 @@ class _BarProgress:
         if stage not in self._tasks:
             self._tasks[stage] = self._bars.add_task(stage, total=total, note=note)
         task = self._tasks[stage]
+        self._left.told(stage, done, total)
+        note = _with_time_left(note, self._left)
         self._bars.update(task, completed=done, total=total, note=note)  # type: ignore[arg-type]
 
 
@@ -83,13 +92,27 @@ class _LineProgress:
 
     def __init__(self) -> None:
         self._last: dict[str, float] = {}
+        self._left = TimeLeft((), time.monotonic)
+
+    def expect(self, stages: Sequence[PlannedStage]) -> None:
+        """The stages that there will be, so that the time left is that of all."""
+        self._left = TimeLeft(stages, time.monotonic)
 
     def __call__(self, stage: str, done: int, total: int | None = None, note: str = "") -> None:
         now = time.monotonic()
+        self._left.told(stage, done, total)
         due = now - self._last.get(stage, -EVERY) >= EVERY
         if not (due or stage in NOTES or (total is not None and done >= total)):
             return
         self._last[stage] = now
-        of = "" if total is None else f"/{total}"
+        of, note = "" if total is None else f"/{total}", _with_time_left(note, self._left)
         sys.stderr.write(f"{stage} {done}{of}{f': {note}' if note else ''}\n")
         sys.stderr.flush()
+
+
+def _with_time_left(note: str, left: TimeLeft) -> str:
+    """A stage's note, with how long all of the work still takes if that is known."""
+    seconds = left.seconds()
+    if seconds is None:
+        return note
+    return f"{note}{', ' if note else ''}{duration(seconds)} left in all"

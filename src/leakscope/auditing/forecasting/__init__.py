@@ -1,0 +1,1 @@
+"""What long work will cost, from a little of it."""

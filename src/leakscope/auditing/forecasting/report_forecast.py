@@ -1,0 +1,131 @@
+"""What a report would take, from a sample of the documents, scored by the model itself."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from leakscope.auditing.forecasting.peak_memory import peak_memory
+from leakscope.auditing.public_settings import CROSSFIT, RETRAIN, PublicSettings
+from leakscope.corpus.store import Corpus
+from leakscope.leakage.correct_runs.occurrences import collect
+from leakscope.models.interface import LanguageModel
+from leakscope.records.documents import Documents
+from leakscope.records.errors import LeakscopeError
+from leakscope.records.forecast import Forecast, ForecastStage
+from leakscope.records.runs.report_settings import ReportSettings
+
+ENOUGH = 2.0
+"""Seconds of scoring that are timed."""
+FIRST_WORDS, MOST_WORDS = 1_000, 400_000
+"""Words of the first sample; each is twice as large as the one before, up to the second number."""
+COUNTED = 2e6
+"""Words of D that are counted in a second, at the least."""
+IN_MEMORY, ON_DISK = 64, 96
+"""Bytes of an occurrence, about, with what is sorted beside it; and in files."""
+UNKNOWN = "how many unique sequences there are is not known yet"
+
+
+@dataclass(frozen=True)
+class TimedScoring:
+    """A sample of documents, scored."""
+
+    words: int
+    seconds: float
+    occurrences: int
+    """Maximal runs of correct words among them."""
+
+    @property
+    def seconds_a_word(self) -> float:
+        """Of one process."""
+        return self.seconds / self.words
+
+
+def timed_scoring(
+    model: LanguageModel,
+    corpus: Corpus,
+    settings: ReportSettings,
+    clock: Callable[[], float] = time.perf_counter,
+) -> TimedScoring:
+    """Score larger and larger samples until that takes long enough to be timed."""
+    documents, size = _some(corpus, model), FIRST_WORDS
+    while True:
+        some = next(documents.pieces(size))
+        begin = clock()
+        every = settings.full_perplexity
+        scores = model.score(some, top_k=settings.top_k, every_probability=every)
+        seconds = clock() - begin
+        if seconds >= ENOUGH or size >= MOST_WORDS or len(some) == len(documents):
+            found = collect(some, scores, settings.top_k)
+            return TimedScoring(len(some.ids), max(seconds, 1e-9), len(found.users))
+        size *= 2
+
+
+def _some(corpus: Corpus, model: LanguageModel) -> Documents:
+    """The first documents that there are. Users are in hash order, so they are as good as any."""
+    for chunk in corpus.documents(texts=model.needs_text):
+        if len(chunk):
+            return chunk
+    raise LeakscopeError("There are no documents to report on.")
+
+
+@dataclass(frozen=True)
+class ReportForecaster:
+    """What is asked for, and what is known of the model's training."""
+
+    corpus: Corpus
+    settings: ReportSettings
+    public: PublicSettings
+    workers: int
+    training: float | None
+    """Seconds that the training of such a model takes; None: not known."""
+    trained: Callable[[int, str], bool]
+    """Whether so many cross-fitted models are there already, by the name of what they are for."""
+
+    def forecast(self, model: LanguageModel) -> Forecast:
+        """Of a report on `model`."""
+        timed = timed_scoring(model, self.corpus, self.settings)
+        words = self.corpus.counts().words
+        runs = timed.occurrences * words // max(timed.words, 1)
+        notes = [f"Timed on {timed.words:,} of {words:,} words, with one process."]
+        return Forecast(
+            stages=tuple(self._stages(timed, words, runs)),
+            memory=peak_memory() * self.workers + runs * IN_MEMORY,
+            disk=runs * ON_DISK,
+            notes=tuple(notes),
+        )
+
+    def _stages(self, timed: TimedScoring, words: int, runs: int) -> Iterator[ForecastStage]:
+        public = self.public
+        if public.public == CROSSFIT:
+            yield self._trainings("public models", public.folds, CROSSFIT)
+        elif public.public == RETRAIN:
+            yield self._trainings("public model", 1, RETRAIN)
+        if public.stand_ins == CROSSFIT:
+            yield self._trainings("stand-ins", public.folds + 1, "stand-ins")
+        yield self._pass("score", timed, words, f"; some {runs:,} correct runs")
+        if public.stand_ins is not None:
+            yield self._pass("stand-ins", timed, words, "")
+        held_out = self.corpus.held_out.words
+        asked = self.settings.decoy_words
+        if public.stand_ins is None and held_out and asked != 0:
+            read = held_out if asked is None else min(asked, held_out)
+            yield self._pass("held-out", timed, read, "")
+        yield ForecastStage(name="count", work=f"{words:,} words", seconds=words / COUNTED)
+        yield ForecastStage(
+            name="look closer", work="the unique sequences", seconds=None, reason=UNKNOWN
+        )
+
+    def _pass(self, name: str, timed: TimedScoring, words: int, more: str) -> ForecastStage:
+        seconds = words * timed.seconds_a_word / self.workers
+        return ForecastStage(name=name, work=f"{words:,} words{more}", seconds=seconds)
+
+    def _trainings(self, name: str, folds: int, kind: str) -> ForecastStage:
+        """Each fold is trained on the users of the others."""
+        if kind != RETRAIN and self.trained(folds, kind):
+            return ForecastStage(name=name, work=f"{folds} are there already", seconds=0.0)
+        share = (folds - 1) if folds > 1 else 1
+        work = f"{folds} trainings" if folds > 1 else "one training"
+        if self.training is None:
+            why = "how long the model was trained is not known"
+            return ForecastStage(name=name, work=work, seconds=None, reason=why)
+        return ForecastStage(name=name, work=work, seconds=self.training * share)
