@@ -129,7 +129,7 @@ def find_decoys(
     """
     trie = Trie.empty(corpus.manifest.lexicon)
     members = gather(parts, trie)
-    words = np.union1d(trie.words[1 : trie.nodes], counted.trie.words[1 : counted.trie.nodes])
+    words = np.union1d(trie.words[1:], counted.trie.words[1:])
     singles = trie.insert(words, np.arange(len(words) + 1))
     shards = corpus.shards
     sizes = UserSizes(corpus.manifest.users)
