@@ -24,7 +24,7 @@ from leakscope.leakage.counts.counting import count
 from leakscope.leakage.counts.trie import Trie
 from leakscope.leakage.counts.user_sizes import UserSizes
 from leakscope.leakage.sequences.counted import CountedSequences
-from leakscope.leakage.sequences.distinct import Members, gather
+from leakscope.leakage.sequences.members import Members, gather
 from leakscope.records.documents import BoolArray, Documents, FloatArray, IntArray, LongArray
 from leakscope.records.ragged import row_sums
 
@@ -129,7 +129,7 @@ def find_decoys(
     """
     trie = Trie.empty(corpus.manifest.lexicon)
     members = gather(parts, trie)
-    words = np.union1d(trie.words[1:], counted.trie.words[1:])
+    words = np.union1d(trie.words[1:], counted.trie.vocabulary())
     singles = trie.insert(words, np.arange(len(words) + 1))
     shards = corpus.shards
     sizes = UserSizes(corpus.manifest.users)
@@ -171,14 +171,7 @@ def holding(some: BoolArray, offsets: LongArray, ids: IntArray) -> BoolArray:
 def _documents_in_s(trie: Trie, nodes: IntArray, counted: CountedSequences) -> LongArray:
     """[n] how many documents of D the sequences of some nodes come out of."""
     offsets, ids = trie.sequences(nodes)
-    known = counted.trie.nodes
-    there = counted.trie.insert(ids, offsets)  # S has all that were in it before
-    members = counted.members
-    places = np.unique(members.documents, return_inverse=True)[1].astype(np.int64)
-    pairs = np.unique((members.nodes.astype(np.int64) << 32) | places)
-    totals = np.bincount(pairs >> 32, minlength=known)
-    found: LongArray = np.where(there < known, totals[np.minimum(there, known - 1)], 0)
-    return found
+    return counted.documents_in_s(counted.trie.find(ids, offsets))
 
 
 def _as_users(corpus: Corpus) -> Iterator[Documents]:

@@ -12,13 +12,10 @@ from leakscope.engine.compiled import compiled
 
 
 @compiled()
-def deep_nodes(edges, nodes, shallow):
-    """The deep nodes, those with fewer words first."""
-    depths = np.zeros(nodes, np.int32)
-    deepest = 0
-    for node in range(1, nodes):  # a parent has a lower number than its children
-        depths[node] = depths[edges[node] >> 32] + 1
-        deepest = max(deepest, depths[node])
+def deep_nodes(depths, shallow):
+    """The deep nodes, those with fewer words first; `depths` [n] are the words of each node."""
+    deepest = depths.max()
+    nodes = len(depths)
     starts = np.zeros(max(deepest - shallow, 0) + 1, np.int64)
     for node in range(1, nodes):
         if depths[node] > shallow:

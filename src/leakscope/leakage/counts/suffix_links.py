@@ -45,7 +45,7 @@ class SuffixLinks:
         if trie.deepest <= shallow:
             none, root = np.zeros(0, np.int32), np.zeros(1, np.int32)
             return SuffixLinks(shallow, none, none, root, root, root)
-        order = tree.deep_nodes(trie.edges, trie.nodes, shallow)
+        order = tree.deep_nodes(trie.depths(), shallow)
         links = kernels.link(order, trie.roots, trie.slots, trie.edges, trie.nodes, shallow)
         return SuffixLinks(shallow, links, *tree.rank_states(links, order))
 

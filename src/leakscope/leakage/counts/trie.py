@@ -8,11 +8,12 @@ entry and the marks are half a byte, so that a walk meets few cache lines.
 """
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from leakscope.leakage.counts import edge_kernels
 from leakscope.leakage.counts import trie_kernels as kernels
 from leakscope.records.documents import IntArray, LongArray
 
@@ -41,6 +42,13 @@ class Trie:
         """A trie for words below `lexicon`."""
         return Trie(np.zeros(lexicon, np.int32), *_table(_SMALLEST), np.zeros(_SMALLEST, np.int64))
 
+    @staticmethod
+    def of_edges(edges: LongArray, lexicon: int) -> "Trie":
+        """The trie that has just these edges."""
+        roots, (slots, marks) = np.zeros(lexicon, np.int32), _table(_capacity(len(edges)))
+        kernels.rehash(edges, len(edges), roots, slots, marks)
+        return Trie(roots, slots, marks, edges, len(edges))
+
     @property
     def parents(self) -> IntArray:
         """[n]"""
@@ -50,6 +58,11 @@ class Trie:
     def words(self) -> IntArray:
         """[n] the last word of each node's sequence."""
         return (self.edges[: self.nodes] & 0xFFFFFFFF).astype(np.int32)
+
+    def depths(self) -> IntArray:
+        """[n] how many words each node's sequence has."""
+        found: IntArray = edge_kernels.depths_of(self.edges, self.nodes)
+        return found
 
     @property
     def digest(self) -> str:
@@ -65,6 +78,15 @@ class Trie:
         )
         return ends  # type: ignore[no-any-return]
 
+    def find(self, ids: IntArray, offsets: LongArray) -> IntArray:
+        """The node of each sequence ids[offsets[i] : offsets[i + 1]], 0 where there is none."""
+        found: IntArray = kernels.find(ids, offsets, self.roots, self.slots, self.edges)
+        return found
+
+    def trimmed(self) -> "Trie":
+        """The same, without room to grow for its nodes."""
+        return replace(self, edges=self.edges[: self.nodes])
+
     def sequence(self, node: int) -> list[int]:
         """The words of a node's sequence."""
         found = []
@@ -76,7 +98,7 @@ class Trie:
 
     def sequences(self, nodes: IntArray) -> tuple[LongArray, IntArray]:
         """The words of many nodes: node i has ids[offsets[i] : offsets[i + 1]]."""
-        offsets, ids = kernels.spell(nodes, self.edges)
+        offsets, ids = edge_kernels.spell(nodes, self.edges)
         return offsets, ids
 
     def _reserve(self, more: int) -> None:
@@ -85,8 +107,13 @@ class Trie:
         if need > len(self.edges):
             self.edges = np.resize(self.edges, max(need, 2 * len(self.edges)))
         if 2 * need > len(self.slots):
-            self.slots, self.marks = _table(1 << int(2 * need - 1).bit_length())
-            kernels.rehash(self.edges, self.nodes, self.slots, self.marks)
+            self.slots, self.marks = _table(_capacity(need))
+            kernels.rehash(self.edges, self.nodes, self.roots, self.slots, self.marks)
+
+
+def _capacity(nodes: int) -> int:
+    """A power of two."""
+    return max(_SMALLEST, 1 << int(2 * nodes - 1).bit_length())
 
 
 def _table(capacity: int) -> tuple[IntArray, npt.NDArray[np.uint64]]:

@@ -86,12 +86,14 @@ def insert(ids, offsets, roots, slots, marks, edges, nodes):
 
 
 @compiled()
-def rehash(edges, nodes, slots, marks):
-    """Put all edges but the root's into an empty table."""
+def rehash(edges, nodes, roots, slots, marks):
+    """Put all edges into an empty table, and those of the root into its own."""
     mask = len(slots) - 1
     for node in range(1, nodes):
         edge = edges[node]
-        if edge >> 32:
+        if edge >> 32 == 0:
+            roots[edge] = node
+        else:
             mixed = _mixed(edge)
             slot = _slot_of(mixed, mask)
             while slots[slot] != 0:
@@ -102,23 +104,19 @@ def rehash(edges, nodes, slots, marks):
 
 
 @compiled()
-def spell(nodes, edges):
-    """The words of many nodes, as offsets and flat ids."""
-    offsets = np.zeros(len(nodes) + 1, np.int64)
-    for i in range(len(nodes)):
-        node, depth = np.int64(nodes[i]), 0
-        while node:
-            node = edges[node] >> 32
-            depth += 1
-        offsets[i + 1] = offsets[i] + depth
-    ids = np.empty(offsets[-1], np.int32)
-    for i in range(len(nodes)):
-        node, place = np.int64(nodes[i]), offsets[i + 1] - 1
-        while node:
-            ids[place] = edges[node] & 0xFFFFFFFF
-            node = edges[node] >> 32
-            place -= 1
-    return offsets, ids
+def find(ids, offsets, roots, slots, edges):
+    """[s] the node of each sequence; 0: there is none."""
+    ends = np.zeros(len(offsets) - 1, np.int32)
+    for i in range(len(offsets) - 1):
+        node = np.int32(0)
+        if offsets[i] < offsets[i + 1]:
+            node = roots[ids[offsets[i]]]
+        for place in range(offsets[i] + 1, offsets[i + 1]):
+            if node == 0:
+                break
+            node = _child_of(node, ids[place], slots, edges)
+        ends[i] = node
+    return ends
 
 
 @compiled()
