@@ -52,8 +52,8 @@ class CorpusCounting:
                 for group in groups
             ],
             self.work,
-            sizes=[sum(bytes_of[number] for number in group) >> 20 for group in groups],
-            unit="MB",
+            sizes=[len(group) for group in groups],
+            unit="shards",
             keep=is_intact,
             progress=self.progress,
         )

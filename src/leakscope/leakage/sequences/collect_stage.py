@@ -67,6 +67,7 @@ def collect_pieces(
         CollectStage(tuple(pieces), lexicon),
         [digest_of({**identity, "piece": sealed_digest(piece)}) for piece in pieces],
         work,
+        unit="pieces",
         keep=is_intact,
         progress=progress,
     )

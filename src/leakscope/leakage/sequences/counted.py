@@ -86,12 +86,13 @@ class SequenceCounting:
     def count(self, pieces: list[Path]) -> tuple[CountedSequences, UserSizes]:
         """The sequences of scored pieces, and how much each user has in D."""
         lexicon, most = self.corpus.manifest.lexicon, max(1, self.trie_bytes // NODE_BYTES)
-        collected = collect_pieces(pieces, lexicon, self.work, self.engine, self.progress)
+        going = _before_the_end(self.progress)
+        collected = collect_pieces(pieces, lexicon, self.work, self.engine, going)
         members = read_members(collected, lexicon, self.work)
         self.progress("collect", len(pieces), len(pieces), f"{len(members)} correct runs")
         numbers = no_numbers(members, self.work)
         parts = first_word_parts(collected, lexicon, most)
-        counting = CorpusCounting(self.corpus, self.work, self.engine, self.progress)
+        counting = CorpusCounting(self.corpus, self.work, self.engine, going)
         edges, tallied, base, done = [], [], 0, 0
         for part in range(1 if parts is None else int(parts.max()) + 1):
             trie = Trie.empty(lexicon)
@@ -103,5 +104,16 @@ class SequenceCounting:
             edges.append(column.array())
             base, done = base + trie.nodes - 1, done + len(tallied[-1].nodes)
         sequences = in_order(tallied, numbers)
-        self.progress("count", 1, 1, f"{len(sequences)} sequences")
+        shards = len(self.corpus.shards)
+        self.progress("count", shards, shards, f"{len(sequences)} sequences")
         return CountedSequences(TrieParts(lexicon, tuple(edges)), members, sequences), sizes
+
+
+def _before_the_end(progress: Progress) -> Progress:
+    """What a stage tells on its way; at the end the caller says what came of it."""
+
+    def told(stage: str, done: int, total: int | None = None, note: str = "") -> None:
+        if total is None or done < total:
+            progress(stage, done, total, note)
+
+    return told
