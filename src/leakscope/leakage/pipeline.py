@@ -131,7 +131,7 @@ def audit_into(
     counted, sizes = counting.count(parts)
     part = None if subject.users is None else sizes.of(subject.users)
     asked = corpus.counts().words if part is None else part.words
-    runs = HeldOutRuns(scoring, subject.digest, load, words, resources.threads)
+    runs = HeldOutRuns(scoring, subject.digest, load, words, resources.compiled)
     evidence, owners = _evidence(runs, subject, settings, counted, asked, counting)
     judge = _judge(None if public is None else public(owners), scoring)
     measure = not subject.measured

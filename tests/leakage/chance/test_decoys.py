@@ -93,7 +93,7 @@ def test_equal_the_definition(seed, k):
         asked = ReportSettings(top_k=k)
         parts = scoring.score("m", lambda: model.reading(corpus.lexicon), asked, 1000)
         counted, _ = SequenceCounting(corpus, Path(folder), engine).count(parts)
-        heard = HeldOutRuns(scoring, "m", lambda: model.reading(corpus.lexicon), 1000, 1)
+        heard = HeldOutRuns(scoring, "m", lambda: model.reading(corpus.lexicon), 1000, engine)
         found = heard.decoys(asked, counted, corpus.counts().words).value
         documents = {
             int(number): (int(user), corpus.lexicon.spell(chunk.words_of(index)))

@@ -20,8 +20,10 @@ from leakscope.leakage.counts.counting import count
 from leakscope.leakage.counts.trie import Trie
 from leakscope.leakage.counts.trie_parts import NODE_BYTES
 from leakscope.leakage.sequences import scratch_columns
+from leakscope.leakage.sequences.collect_stage import collect_pieces
 from leakscope.leakage.sequences.counted import SequenceCounting
 from leakscope.leakage.sequences.distinct import Sequences, shortest_contexts
+from leakscope.leakage.sequences.first_words import weights_of
 from leakscope.leakage.sequences.members import Members, gather
 from leakscope.records.documents import Scores
 
@@ -151,10 +153,10 @@ def test_equal_to_plain_groupings(seed, nodes, rows):
 @pytest.mark.parametrize(("share", "parts"), [(1.0, 1), (0.6, 2), (0.0, 7)])
 def test_tries_split_by_first_word_count_alike(corpus, tmp_path, share, parts):
     pieces = scored(corpus, tmp_path, 5)
-    trie, _, _ = plain(pieces, corpus)
-    per_piece = int(sum(_distinct_words(piece, corpus) for piece in pieces) * share)
+    trie, members, _ = plain(pieces, corpus)
+    words = len(trie.sequences(np.unique(members.nodes))[1])
     counting = SequenceCounting(
-        corpus, tmp_path, ThreadEngine(2), trie_bytes=per_piece * NODE_BYTES
+        corpus, tmp_path, ThreadEngine(2), trie_bytes=int(words * share) * NODE_BYTES
     )
     counted, _ = counting.count(pieces)
     assert len(counted.trie.edges) == parts
@@ -162,10 +164,18 @@ def test_tries_split_by_first_word_count_alike(corpus, tmp_path, share, parts):
     assert_equal_to_plain(counted, pieces, corpus)
 
 
-def _distinct_words(piece, corpus):
-    trie = Trie.empty(corpus.manifest.lexicon)
-    nodes = np.unique(gather([piece], trie).nodes)
-    return len(trie.sequences(nodes)[1])
+def test_first_words_are_weighed_by_their_distinct_sequences(corpus, tmp_path):
+    pieces = scored(corpus, tmp_path, 5)
+    lexicon = corpus.manifest.lexicon
+    collected = collect_pieces(pieces, lexicon, tmp_path, ThreadEngine())
+    trie, members, _ = plain(pieces, corpus)
+    offsets, ids = trie.sequences(np.unique(members.nodes))
+    wanted = np.bincount(ids[offsets[:-1]], np.diff(offsets), lexicon)
+    assert weights_of(collected, lexicon, 1).tolist() == wanted.tolist()
+    sample = weights_of(collected, lexicon, 2)
+    assert (
+        (sample > 0) == (wanted > 0)
+    ).all() and wanted.sum() / 2 < sample.sum() < wanted.sum() * 2
 
 
 @pytest.mark.parametrize("engine", [LocalEngine(1), LocalEngine(2), ThreadEngine(3)])

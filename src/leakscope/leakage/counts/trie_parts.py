@@ -70,17 +70,3 @@ class TrieParts:
         for edges in self.edges:
             present[edges[1:] & 0xFFFFFFFF] = True
         return np.flatnonzero(present).astype(np.int32)
-
-
-def parts_by_first_word(weights: LongArray, most: int) -> IntArray:
-    """[lexicon] the part that each first word belongs to: runs of words whose `weights` are at most
-    `most` together, or one word that alone has more.
-    """
-    running, part, total = np.zeros(len(weights), np.int32), 0, 0
-    for word in np.flatnonzero(weights).tolist():
-        weight = int(weights[word])
-        if total and total + weight > most:
-            part, total = part + 1, 0
-        total += weight
-        running[word] = part
-    return running

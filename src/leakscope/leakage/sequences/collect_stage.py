@@ -42,6 +42,7 @@ _SCHEMA = pa.schema(
 )
 """A row for each occurrence. `first` is the row, in the same row group, of the first one of its
 sequence, which alone has the words."""
+_OF_RUNS = ("length", "perplexity", "copied", "near_tie")
 _WORDS = "words_of_distinct"
 
 
@@ -116,15 +117,11 @@ def _rows(found: Occurrences, first: IntArray) -> pa.RecordBatch:
 
 
 @dataclass(frozen=True)
-class Collected:
-    """Some occurrences in corpus order, o, and their distinct sequences, d, in the order of their
-    first occurrence.
-    """
+class DistinctRuns:
+    """The d distinct sequences of o occurrences, in the order of their first one."""
 
-    members: Members
-    """Whose nodes are still 0."""
     numbers: IntArray
-    """[o] which of the distinct sequences each one is."""
+    """[o] which of them each occurrence is."""
     offsets: LongArray
     """[d + 1] sequence i has the words offsets[i] to offsets[i + 1]."""
     ids: IntArray
@@ -140,42 +137,46 @@ def words_of_distinct(path: Path) -> int:
     return int(open_parquet(path).metadata.metadata[_WORDS.encode()])
 
 
-def read_collected(path: Path, lexicon: int) -> Iterator[Collected]:
-    """Stream what was collected of a piece."""
+def read_collected(path: Path) -> Iterator[Members]:
+    """Stream the occurrences of a collected piece; their nodes are still 0."""
+    for table in _tables(path, ["user", "document", "start", *_OF_RUNS]):
+        columns = {name: table[name].to_numpy() for name in table.column_names}
+        yield Members(
+            nodes=np.zeros(len(table), np.int32),
+            users=columns["user"],
+            documents=columns["document"],
+            starts=columns["start"],
+            lengths=columns["length"],
+            perplexities=columns["perplexity"],
+            copied=columns["copied"],
+            near_tie=columns["near_tie"],
+        )
+
+
+def read_distinct(path: Path, lexicon: int) -> Iterator[DistinctRuns]:
+    """Stream the distinct sequences of a collected piece, for the same occurrences at a time."""
+    for table in _tables(path, ["length", "first", "ids"]):
+        ids = table["ids"].chunk(0).flatten().to_numpy()
+        first, lengths = table["first"].to_numpy(), table["length"].to_numpy()
+        is_first: BoolArray = first == np.arange(len(first))
+        offsets = offsets_of(lengths[is_first])
+        if (
+            (ids.min(initial=0) < 0 or ids.max(initial=-1) >= lexicon)
+            or (first.min() < 0 or (first > np.arange(len(first))).any())
+            or not is_first[first].all()
+            or offsets[-1] != len(ids)
+        ):
+            raise damaged(path)
+        numbers = (np.cumsum(is_first) - 1).astype(np.int32)[first]
+        yield DistinctRuns(numbers, offsets, ids)
+
+
+def _tables(path: Path, columns: list[str]) -> Iterator[pa.Table]:
     reader = open_parquet(path)
     for group in range(reader.num_row_groups):
         try:
-            table = reader.read_row_group(group).combine_chunks()
-        except (pa.ArrowInvalid, OSError):
+            table = reader.read_row_group(group, columns=columns).combine_chunks()
+        except (pa.ArrowException, OSError):
             raise damaged(path) from None
         if len(table):
-            yield _collected(path, table, lexicon)
-
-
-def _collected(path: Path, table: pa.Table, lexicon: int) -> Collected:
-    lists = table["ids"].chunk(0)
-    ids = lists.flatten().to_numpy()
-    first = table["first"].to_numpy()
-    is_first: BoolArray = first == np.arange(len(first))
-    if (
-        (ids.min(initial=0) < 0 or ids.max(initial=-1) >= lexicon)
-        or (first.min() < 0 or (first > np.arange(len(first))).any())
-        or not is_first[first].all()
-    ):
-        raise damaged(path)
-    lengths = table["length"].to_numpy()
-    offsets = offsets_of(lengths[is_first])
-    if offsets[-1] != len(ids):
-        raise damaged(path)
-    numbers = (np.cumsum(is_first) - 1).astype(np.int32)[first]
-    members = Members(
-        nodes=np.zeros(len(first), np.int32),
-        users=table["user"].to_numpy(),
-        documents=table["document"].to_numpy(),
-        starts=table["start"].to_numpy(),
-        lengths=lengths,
-        perplexities=table["perplexity"].to_numpy(),
-        copied=table["copied"].to_numpy(),
-        near_tie=table["near_tie"].to_numpy(),
-    )
-    return Collected(members, numbers, offsets, ids)
+            yield table

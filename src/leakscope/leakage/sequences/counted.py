@@ -15,8 +15,8 @@ from leakscope.leakage.counts.user_sizes import UserSizes
 from leakscope.leakage.sequences import tally_kernels as kernels
 from leakscope.leakage.sequences.collect_stage import collect_pieces
 from leakscope.leakage.sequences.distinct import Sequences
+from leakscope.leakage.sequences.first_words import first_word_parts
 from leakscope.leakage.sequences.gathering import (
-    first_word_parts,
     in_order,
     insert_part,
     no_numbers,
@@ -88,7 +88,7 @@ class SequenceCounting:
         lexicon, most = self.corpus.manifest.lexicon, max(1, self.trie_bytes // NODE_BYTES)
         going = _before_the_end(self.progress)
         collected = collect_pieces(pieces, lexicon, self.work, self.engine, going)
-        members = read_members(collected, lexicon, self.work)
+        members = read_members(collected, self.work)
         self.progress("collect", len(pieces), len(pieces), f"{len(members)} correct runs")
         numbers = no_numbers(members, self.work)
         parts = first_word_parts(collected, lexicon, most)

@@ -77,7 +77,8 @@ def shortest_contexts(of_member: IntArray, starts: IntArray, size: int, most: in
     for here in slices_of(len(of_member)):
         kernels.keep_shortest(of_member[here], starts[here], here.start, offsets, sizes, kept)
     kernels.sort_each(offsets, kept)
-    return Examples(offsets, (kept & np.uint64(0xFFFFFFFF)).astype(np.int64))
+    np.bitwise_and(kept, np.uint64(0xFFFFFFFF), out=kept)
+    return Examples(offsets, kept.view(np.int64))
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,11 @@ import numpy as np
 
 from leakscope.leakage.counts.counting import Counts
 from leakscope.leakage.counts.trie import Trie
-from leakscope.leakage.counts.trie_parts import parts_by_first_word
 from leakscope.leakage.sequences import tally_kernels as kernels
 from leakscope.leakage.sequences.collect_stage import (
-    Collected,
+    DistinctRuns,
     read_collected,
-    words_of_distinct,
+    read_distinct,
 )
 from leakscope.leakage.sequences.distinct import Sequences
 from leakscope.leakage.sequences.members import Members
@@ -34,27 +33,14 @@ _TYPES = {
 }
 
 
-def read_members(collected: list[Path], lexicon: int, scratch: Path) -> Members:
+def read_members(collected: list[Path], scratch: Path) -> Members:
     """All occurrences, in files without a name in `scratch`; their nodes are still 0."""
     columns = {field.name: ScratchColumn(scratch, _TYPES[field.name]) for field in fields(Members)}
     for path in collected:
-        for some in read_collected(path, lexicon):
+        for some in read_collected(path):
             for name, column in columns.items():
-                column.append(getattr(some.members, name))
+                column.append(getattr(some, name))
     return Members(**{name: column.array() for name, column in columns.items()})
-
-
-def first_word_parts(collected: list[Path], lexicon: int, most: int) -> IntArray | None:
-    """[lexicon] into which trie the sequences with each first word go, so that none has more than
-    `most` nodes if that can be; None: one trie is enough.
-    """
-    if sum(words_of_distinct(path) for path in collected) <= most:
-        return None
-    weights = np.zeros(lexicon, np.int64)
-    for path in collected:
-        for some in read_collected(path, lexicon):
-            np.add.at(weights, some.heads, np.diff(some.offsets))
-    return parts_by_first_word(weights, most)
 
 
 def insert_part(
@@ -65,14 +51,14 @@ def insert_part(
     """
     done = 0
     for path in collected:
-        for some in read_collected(path, len(trie.roots)):
-            here = slice(done, done + len(some.members))
-            done += len(some.members)
+        for some in read_distinct(path, len(trie.roots)):
+            here = slice(done, done + len(some.numbers))
+            done += len(some.numbers)
             found = _inserted(some, trie, parts, part)[some.numbers]
             nodes[here] = np.where(found > 0, found + base, nodes[here])
 
 
-def _inserted(some: Collected, trie: Trie, parts: IntArray | None, part: int) -> IntArray:
+def _inserted(some: DistinctRuns, trie: Trie, parts: IntArray | None, part: int) -> IntArray:
     """[d] the node of each distinct sequence, 0 if it is of another part."""
     if parts is None:
         return trie.insert(some.ids, some.offsets)
