@@ -1,5 +1,6 @@
 """S collected and counted by stages, in one trie or several, against plain groupings in memory."""
 
+import pickle
 import tempfile
 from dataclasses import fields
 from pathlib import Path
@@ -188,6 +189,27 @@ def test_any_engine_counts_alike(corpus, tmp_path, engine):
     assert np.array_equal(found.total, wanted.total)
     assert np.array_equal(found.users, wanted.users)
     assert len(list(tmp_path.glob("count-*.parquet"))) == len(corpus.shards)
+
+
+class SharedMemory(LocalEngine):
+    """Sends stages as engines do that share arrays among workers: these may not be written to."""
+
+    def map(self, stage, keys, folder, **options):
+        buffers = []
+        plain = pickle.dumps(stage, protocol=5, buffer_callback=buffers.append)
+        sent = pickle.loads(plain, buffers=[each.raw().tobytes() for each in buffers])
+        return super().map(sent, keys, folder, **options)
+
+
+def test_workers_may_share_what_they_read(corpus, tmp_path):
+    repeated = np.resize(np.arange(3, dtype=np.int32), 60)  # deep sequences have links, too
+    trie = Trie.empty(corpus.manifest.lexicon)
+    trie.insert(repeated, np.array([0, 25, 60]))
+    gather(scored(corpus, tmp_path, 3), trie)
+    wanted = count(trie, [shard.documents() for shard in corpus.shards])
+    found, _ = CorpusCounting(corpus, tmp_path, SharedMemory()).count(trie)
+    assert np.array_equal(found.total, wanted.total)
+    assert np.array_equal(found.users, wanted.users)
 
 
 @given(

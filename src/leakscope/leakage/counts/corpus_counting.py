@@ -10,7 +10,7 @@ from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
 from leakscope.engine.stages import Engine
 from leakscope.leakage.counts.count_stage import CountStage, add_shard_counts, shard_groups
-from leakscope.leakage.counts.counting import Counts
+from leakscope.leakage.counts.counting import TALLY_BYTES, Counts
 from leakscope.leakage.counts.suffix_links import SuffixLinks
 from leakscope.leakage.counts.trie import Trie
 from leakscope.leakage.counts.user_sizes import UserSizes
@@ -36,7 +36,9 @@ class CorpusCounting:
         """How often every sequence of `trie` stands in D, and how much each user has in it."""
         shards = self.corpus.shards
         bytes_of = [shard.path.stat().st_size for shard in shards]
-        groups = tuple(shard_groups(bytes_of, self.shard_bytes))
+        # Reading must outweigh the counts of a large trie, which every output begins with.
+        least = max(self.shard_bytes, TALLY_BYTES * trie.nodes)
+        groups = tuple(shard_groups(bytes_of, least))
         identity = {
             "trie": trie.digest,
             "lexicon": self.corpus.manifest.lexicon_digest,

@@ -95,16 +95,16 @@ def add_shard_counts(path: Path, counts: Counts, sizes: UserSizes) -> None:
     sizes.words[users] += second[of_user]
 
 
-def shard_groups(words: list[int], most: int) -> Iterator[tuple[int, ...]]:
-    """The numbers of consecutive shards that have at least `most` words together, but for the last
-    ones; `words` has the size of each.
+def shard_groups(sizes: list[int], least: int) -> Iterator[tuple[int, ...]]:
+    """The numbers of consecutive shards that are together at least of this size, but for the last
+    ones.
     """
     some: list[int] = []
     total = 0
-    for number, size in enumerate(words):
+    for number, size in enumerate(sizes):
         some.append(number)
         total += size
-        if total >= most:
+        if total >= least:
             yield tuple(some)
             some, total = [], 0
     if some:

@@ -20,6 +20,9 @@ from leakscope.records.documents import Documents, IntArray, LongArray
 
 SETTLED_AT_ONCE = 1 << 20  # visits of complete users, 8 bytes each, kept until so many wait
 
+TALLY_BYTES = 16
+"""What the counts of a node take."""
+
 
 @dataclass(frozen=True)
 class Counts:

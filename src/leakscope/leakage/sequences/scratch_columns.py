@@ -2,6 +2,7 @@
 nothing is left of them when the process ends.
 """
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -37,11 +38,13 @@ class ScratchColumn:
 
 
 def scratch_array(folder: Path, dtype: npt.DTypeLike, size: int) -> npt.NDArray[Any]:
-    """Zeros in a file."""
+    """Zeros in a file, for which there is room on the disk: a page without any would end the
+    process when it is written to.
+    """
     if not size:
         return np.zeros(0, dtype)
     with TemporaryFile(dir=folder) as file:
-        file.truncate(size * np.dtype(dtype).itemsize)
+        os.posix_fallocate(file.fileno(), 0, size * np.dtype(dtype).itemsize)
         return np.asarray(np.memmap(file, dtype, "r+", shape=(size,)))
 
 
