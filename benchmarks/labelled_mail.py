@@ -25,7 +25,8 @@ from leakscope.corpus.builder import build
 from leakscope.corpus.personal_data.kinds import KINDS, Finding, find_pii
 from leakscope.corpus.words import spans
 from leakscope.leakage.scrutiny.personal_data_tags import personal_data
-from leakscope.leakage.sequences.distinct import Members, Sequences
+from leakscope.leakage.sequences.distinct import Sequences
+from leakscope.leakage.sequences.members import Members
 from leakscope.records.errors import LeakscopeError
 
 LABELS = Path(__file__).with_name("personal_data_labels.json")

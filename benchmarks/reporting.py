@@ -12,7 +12,7 @@ from benchmarks import material
 from benchmarks.lines import Line, seconds
 from leakscope.leakage.pipeline import Resources, audit
 from leakscope.leakage.scrutiny.public_surprise import public_answers
-from leakscope.leakage.sequences.distinct import Members
+from leakscope.leakage.sequences.members import Members
 from leakscope.leakage.subject import Subject
 from leakscope.models.word.model_directory import load_model
 from leakscope.models.word.word_model import WordModel

@@ -1,38 +1,44 @@
 """The leakage epsilon by length, in nats, and its interval against drawing users again."""
 
 import math
-from types import SimpleNamespace
+from dataclasses import fields
 
 import numpy as np
 import pytest
 
+from leakscope.leakage.counts.trie_parts import TrieParts
 from leakscope.leakage.epsilon_figures import (
     _least_of_resampled,
     doubts_about_epsilon,
     epsilon_figures,
 )
 from leakscope.leakage.scrutiny.findings import UniqueFindings
+from leakscope.leakage.scrutiny.public_surprise import Ratios
+from leakscope.leakage.sequences.counted import CountedSequences
+from leakscope.leakage.sequences.distinct import Sequences
+from leakscope.leakage.sequences.members import Members
 from leakscope.records.runs.run_metrics import Metrics
 
 
 def counted(lengths, users_in_d, owners):
     """One occurrence for each sequence, with its owner."""
-    unique = np.array(users_in_d) == 1
-    sequences = SimpleNamespace(
-        lengths=np.array(lengths, np.int32),
-        unique=unique,
-        of_member=np.arange(len(lengths), dtype=np.int32),
+    empty = np.zeros(len(lengths), np.int32)
+    known = {
+        "lengths": np.array(lengths, np.int32),
+        "users_in_d": np.array(users_in_d, np.int32),
+        "of_member": np.arange(len(lengths), dtype=np.int32),
+    }
+    sequences = Sequences(**{field.name: empty for field in fields(Sequences)} | known)
+    members = Members(
+        **{field.name: empty for field in fields(Members)} | {"users": np.array(owners, np.int32)}
     )
-    return SimpleNamespace(
-        sequences=sequences, members=SimpleNamespace(users=np.array(owners, np.int32))
-    )
+    return CountedSequences(TrieParts(1, ()), members, sequences)
 
 
 def judged(ratios, public):
-    ratios = SimpleNamespace(
-        of_sequence=np.array(ratios, np.float32), public=np.array(public, np.float32)
-    )
-    return UniqueFindings(ratios=ratios)
+    members = np.arange(len(ratios))
+    found = Ratios(members, np.array(public, np.float32), np.array(ratios, np.float32))
+    return UniqueFindings(ratios=found)
 
 
 def doubts(some, findings):

@@ -8,6 +8,7 @@ import numpy as np
 from leakscope.leakage.chance.chance_figures import BEYOND, NO_PUBLIC
 from leakscope.leakage.scrutiny.findings import UniqueFindings
 from leakscope.leakage.sequences.counted import CountedSequences
+from leakscope.leakage.sequences.scratch_columns import slices_of
 from leakscope.records.documents import FloatArray
 from leakscope.records.measured import Measured
 from leakscope.records.runs.run_metrics import Metrics
@@ -73,11 +74,14 @@ def _absent(why: str) -> EpsilonFigures:
 def _by_user(counted: CountedSequences, ratios: FloatArray) -> FloatArray:
     """[n] the largest ratio of each user of S; minus infinity where none is unique."""
     members, sequences = counted.members, counted.sequences
-    unique = sequences.unique[sequences.of_member]
-    owners, place = np.unique(members.users, return_inverse=True)
-    largest = np.full(len(owners), -np.inf, np.float32)
-    np.maximum.at(largest, place[unique], ratios[sequences.of_member[unique]])
-    return largest
+    most = int(members.users[-1]) + 1  # they are in their order
+    present, largest = np.zeros(most, np.bool_), np.full(most, -np.inf, np.float32)
+    of_unique = np.where(sequences.unique, ratios, -np.inf)
+    for here in slices_of(len(members)):
+        users = members.users[here]
+        present[users] = True
+        np.maximum.at(largest, users, of_unique[sequences.of_member[here]])
+    return largest[present]
 
 
 def _least_of_resampled(largest: FloatArray) -> float | None:
@@ -98,8 +102,8 @@ def doubts_about_epsilon(
     row = metrics.leakage_epsilon_sequence
     if row is None or metrics.leakage_epsilon_words != 1 or findings.ratios is None:
         return ()
-    mine = np.flatnonzero(counted.sequences.of_member == row)
-    public = float(np.nanmax(findings.ratios.public[mine]))
+    mine = counted.sequences.members_of(np.arange(len(counted.sequences)) == row)
+    public = float(np.nanmax(findings.ratios.public_of(mine)))
     if public < HARDLY_KNOWN:
         return ()
     return (

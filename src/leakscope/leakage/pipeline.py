@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from leakscope.corpus.store import Corpus
 from leakscope.engine.local_engine import LocalEngine
 from leakscope.engine.progress import Progress, silent
 from leakscope.engine.stages import Engine
+from leakscope.engine.thread_engine import ThreadEngine
 from leakscope.leakage.chance.held_out_runs import HeldOutRuns
 from leakscope.leakage.correct_runs.corpus_scoring import CorpusScoring
 from leakscope.leakage.correct_runs.score_stage import PIECE_WORDS, SLOW_PIECE_WORDS, totals_in
@@ -38,9 +39,10 @@ from leakscope.leakage.scrutiny.chance_evidence import (
 from leakscope.leakage.scrutiny.closer_look import CloserLook, look_closer
 from leakscope.leakage.scrutiny.interface_figures import BEYOND
 from leakscope.leakage.scrutiny.plausibility import no_probability, sample_of, warnings_about
+from leakscope.leakage.scrutiny.public_stage import PublicJudge
 from leakscope.leakage.scrutiny.public_surprise import PublicModel, PublicSource
 from leakscope.leakage.scrutiny.validation_answers import write_answers
-from leakscope.leakage.sequences.counted import CountedSequences, count_sequences
+from leakscope.leakage.sequences.counted import TRIE_BYTES, CountedSequences, SequenceCounting
 from leakscope.leakage.sequences.distinct import contexts, examples
 from leakscope.leakage.subject import Subject
 from leakscope.models.evaluation import perplexity_of
@@ -63,7 +65,21 @@ class Resources:
     engine: Engine = field(default_factory=LocalEngine)
     """Runs the stages."""
     threads: int = 1
-    """Threads that count."""
+    """Threads that count, where stages run in this process."""
+    trie_bytes: int = TRIE_BYTES
+    """What a trie of sequences and its counts may take in a worker."""
+
+    @property
+    def compiled(self) -> Engine:
+        """Runs the stages whose work is compiled and loads no model."""
+        alone = isinstance(self.engine, LocalEngine) and self.engine.workers <= 1
+        return ThreadEngine(self.threads) if alone else self.engine
+
+    def counting(self, scoring: CorpusScoring) -> SequenceCounting:
+        """Collects and counts what was scored."""
+        return SequenceCounting(
+            scoring.corpus, scoring.work, self.compiled, scoring.progress, self.trie_bytes
+        )
 
 
 def audit(
@@ -111,20 +127,18 @@ def audit_into(
     parts = scoring.score(subject.digest, load, settings, words)
     if not parts and subject.users is not None:
         raise nobody_trained_on()
-    sizes = UserSizes(corpus.manifest.users)
-    streams = [sizes.watch(shard) for shard in corpus.shards]
-    counted = count_sequences(parts, streams, corpus.manifest.lexicon, resources.threads, progress)
-    corpus.require_counts(None, int(sizes.documents.sum()), int(sizes.words.sum()))
+    counting = resources.counting(scoring)
+    counted, sizes = counting.count(parts)
     part = None if subject.users is None else sizes.of(subject.users)
     asked = corpus.counts().words if part is None else part.words
-    runs = HeldOutRuns(scoring, subject.digest, load, words, resources.threads)
-    evidence, owners = _evidence(runs, subject, settings, counted, asked)
-    judge = None if public is None else public(owners)
+    runs = HeldOutRuns(scoring, subject.digest, load, words, resources.compiled)
+    evidence, owners = _evidence(runs, subject, settings, counted, asked, counting)
+    judge = _judge(None if public is None else public(owners), scoring)
     measure = not subject.measured
     look = look_closer(load, judge, corpus, settings, counted, evidence, progress, measure=measure)
     figures = subject.figures.updated(look.figures)
     figures = figures.updated(_on_every_word(parts, asked, settings))
-    figures = figures.updated(_benchmark(judge, scoring, settings, resources.threads))
+    figures = figures.updated(_benchmark(judge, scoring, settings, counting))
     near_ties = sum(totals_in(part).near_ties for part in parts)
     metrics = metrics_of(counted, corpus, settings, figures, near_ties, look.findings)
     metrics = metrics.model_copy(update={"audited": part, "interface": settings.interface})
@@ -158,6 +172,7 @@ def _evidence(
     settings: ReportSettings,
     counted: CountedSequences,
     words: int,
+    counting: SequenceCounting,
 ) -> tuple[ChanceEvidence, IntArray]:
     """What chance is judged by, for S, `counted`, from so many words of D; and the users whom a
     public model has to judge.
@@ -166,8 +181,17 @@ def _evidence(
     if stand_ins is None:
         return HeldOutEvidence(runs.decoys(settings, counted, words)), owners
     theirs = partial(_interface, stand_ins.load, settings.confidence)
-    shown = stand_ins.shown(runs.scoring, theirs, settings, runs.piece, runs.threads)
+    shown = stand_ins.shown(
+        runs.scoring, theirs, settings, runs.piece, replace(counting, progress=silent)
+    )
     return StandInEvidence(shown, words), np.union1d(owners, shown.owners())
+
+
+def _judge(model: PublicModel | None, scoring: CorpusScoring) -> PublicJudge | None:
+    """The public model, asked by the engine that scores."""
+    if model is None:
+        return None
+    return PublicJudge.of(model, scoring.corpus, scoring.work, scoring.engine, scoring.progress)
 
 
 def _interface(load: Callable[[], LanguageModel], confidence: float | None) -> LanguageModel:
@@ -208,7 +232,10 @@ def _on_every_word(parts: list[Path], words: int, settings: ReportSettings) -> M
 
 
 def _benchmark(
-    judge: PublicModel | None, scoring: CorpusScoring, settings: ReportSettings, threads: int
+    judge: PublicJudge | None,
+    scoring: CorpusScoring,
+    settings: ReportSettings,
+    counting: SequenceCounting,
 ) -> ModelFigures:
     """What the public model itself gives away, by metric 1, if that was asked for."""
     if not settings.benchmark or judge is None:
@@ -218,11 +245,9 @@ def _benchmark(
         return ModelFigures(public_unique_sequences=Measured.absent(why))
     scoring.progress("benchmark", 0, 1)
     key = digest_of(list(judge.record.digests))
-    corpus = scoring.corpus
     asked = ReportSettings(top_k=settings.top_k)
     parts = scoring.score(key, judge.load, asked, SLOW_PIECE_WORDS)
-    streams = [shard.documents() for shard in corpus.shards]
-    theirs = count_sequences(parts, streams, corpus.manifest.lexicon, threads)
+    theirs, _ = replace(counting, progress=silent).count(parts)
     scoring.progress("benchmark", 1, 1)
     return ModelFigures(public_unique_sequences=Measured(int(theirs.sequences.unique.sum())))
 

@@ -5,7 +5,7 @@ import pytest
 
 from leakscope.leakage.chance.chance_sample import PublicOpinion, of_held_out
 from leakscope.leakage.chance.decoys import Decoys, HeldOutShare, holding
-from leakscope.leakage.sequences.distinct import Members
+from leakscope.leakage.sequences.members import Members
 
 PLAIN, KNOWN, REPEATED = range(3)
 

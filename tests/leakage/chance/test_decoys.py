@@ -16,12 +16,13 @@ from leakscope.corpus.build_settings import BuildSettings
 from leakscope.corpus.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.corpus.split import TRAIN, VALIDATION
+from leakscope.engine.local_engine import LocalEngine
 from leakscope.leakage.chance.decoys import Decoys, HeldOutShare
 from leakscope.leakage.chance.held_out_runs import NO_HELD_OUT, NOT_ASKED, HeldOutRuns
 from leakscope.leakage.correct_runs.corpus_scoring import CorpusScoring
 from leakscope.leakage.pipeline import audit
-from leakscope.leakage.sequences.counted import count_sequences
-from leakscope.leakage.sequences.distinct import Members
+from leakscope.leakage.sequences.counted import SequenceCounting
+from leakscope.leakage.sequences.members import Members
 from leakscope.records.runs.report_settings import ReportSettings
 from small_models import repeated_by, sharp_model
 from subjects import subject_of
@@ -87,12 +88,12 @@ def test_equal_the_definition(seed, k):
         return
     with tempfile.TemporaryDirectory() as folder:
         corpus = corpus_of(rows, Path(folder) / "corpus")
-        scoring = CorpusScoring(corpus, Path(folder), 1, lambda *_: None)
+        engine = LocalEngine()
+        scoring = CorpusScoring(corpus, Path(folder), engine, lambda *_: None)
         asked = ReportSettings(top_k=k)
         parts = scoring.score("m", lambda: model.reading(corpus.lexicon), asked, 1000)
-        streams = [shard.documents() for shard in corpus.shards]
-        counted = count_sequences(parts, streams, corpus.manifest.lexicon, 1)
-        heard = HeldOutRuns(scoring, "m", lambda: model.reading(corpus.lexicon), 1000, 1)
+        counted, _ = SequenceCounting(corpus, Path(folder), engine).count(parts)
+        heard = HeldOutRuns(scoring, "m", lambda: model.reading(corpus.lexicon), 1000, engine)
         found = heard.decoys(asked, counted, corpus.counts().words).value
         documents = {
             int(number): (int(user), corpus.lexicon.spell(chunk.words_of(index)))

@@ -10,7 +10,7 @@ import json
 import numpy as np
 from leakscope.leakage.correct_runs import copied_runs
 from leakscope.leakage.correct_runs.occurrences import collect
-from leakscope.leakage.counts import trie_kernels
+from leakscope.leakage.counts import link_tree_kernels, trie_kernels
 from leakscope.leakage.counts.counting import count
 from leakscope.leakage.counts.trie import Trie
 from leakscope.records.documents import Documents, Scores
@@ -22,7 +22,8 @@ made = Trie.empty(2)
 nodes = made.insert(found.ids, found.offsets)
 made.sequences(nodes)
 count(made, [[documents]], 1)
-kernels = [f for m in (copied_runs, trie_kernels) for f in vars(m).values() if hasattr(f, "stats")]
+modules = (copied_runs, trie_kernels, link_tree_kernels)
+kernels = [f for m in modules for f in vars(m).values() if hasattr(f, "stats")]
 entries = [f for f in kernels if not f.__name__.startswith("_")]  # those call the others
 hits = sum(sum(f.stats.cache_hits.values()) for f in entries)
 misses = sum(sum(f.stats.cache_misses.values()) for f in entries)

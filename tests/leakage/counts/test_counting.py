@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leakscope.leakage.counts import counting
+from leakscope.leakage.counts import trie_kernels as kernels
 from leakscope.leakage.counts.counting import Counter, count
 from leakscope.leakage.counts.suffix_links import SHALLOW, SuffixLinks
 from leakscope.leakage.counts.trie import Trie
@@ -134,6 +135,38 @@ def test_random_text_with_whole_documents_as_sequences():
         for low in range(0, 60, 7):
             counter.add(Documents.of(corpus[low : low + 7]))
         assert_equal_to_dictionaries(counter.counts(), trie, corpus)
+
+
+@pytest.mark.parametrize("words", [2, 30, 3000])
+def test_long_texts_are_walked_in_blocks(words):
+    """Documents and users begin and end anywhere within the blocks of a walk, and the table of many
+    sequences is full enough for edges to meet in it.
+    """
+    rng = np.random.default_rng(words)
+    lengths = np.append(rng.geometric(1 / 60, 300), [kernels.PLACES_AT_ONCE * 3, 0, 1])
+    texts = [(rng.random(size) ** 2 * words).astype(int).tolist() for size in lengths]
+    corpus = [(place // 2, text) for place, text in enumerate(texts)]
+    items = [
+        text[low : low + length]
+        for _, text in corpus
+        for low in rng.integers(0, len(text) + 1, 40).tolist()
+        for length in (1, 2, 5)
+    ]
+    trie, _ = trie_of([item for item in items if item], words)
+    assert_equal_to_windows(count(trie, [[Documents.of(corpus)]]), trie, corpus)
+
+
+def assert_equal_to_windows(found, trie, corpus):
+    """As above, for sequences of at most 5 words."""
+    total, owners = Tally(), defaultdict(set)
+    for user, text in corpus:
+        for width in range(1, 6):
+            for begin in range(len(text) - width + 1):
+                total[tuple(text[begin : begin + width])] += 1
+                owners[tuple(text[begin : begin + width])].add(user)
+    spelled = [tuple(trie.sequence(node)) for node in range(1, trie.nodes)]
+    assert found.total[1:].tolist() == [total[each] for each in spelled]
+    assert found.users[1:].tolist() == [len(owners[each]) for each in spelled]
 
 
 def test_all_users_with_the_same_text_and_long_repeats():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from leakscope.leakage.pipeline import audit
 from leakscope.leakage.scrutiny.public_surprise import PublicModel, public_answers
-from leakscope.leakage.sequences.distinct import Members
+from leakscope.leakage.sequences.members import Members
 from leakscope.records.documents import Documents
 from leakscope.records.models.public_model import GivenModelRecord
 from leakscope.records.runs.report_settings import ReportSettings

@@ -46,7 +46,6 @@ def chance_figures(
         why: Measured[Any] = Measured(None, chance.reason)
         return ChanceFigures(**{field.name: why for field in fields(ChanceFigures)})
     confirmed = line.confirmed
-    of_member = counted.sequences.of_member
     epsilon, worst = _worst(confirmed, ratios)
     return ChanceFigures(
         chance_unique=Measured(line.chance.value),
@@ -59,7 +58,7 @@ def chance_figures(
         excess_unique_high=Measured(line.excess.high),
         confirmed_unique=Measured(int(confirmed.sum())),
         least_confirmable=Measured(line.least_list),
-        users_with_confirmed=Measured(len(np.unique(counted.members.users[confirmed[of_member]]))),
+        users_with_confirmed=Measured(len(counted.users_of(confirmed))),
         confirmed_epsilon=epsilon,
         confirmed_epsilon_sequence=worst,
         decoys=Measured(line.decoys),

@@ -20,11 +20,11 @@ import numpy.typing as npt
 
 from leakscope.corpus.split import ALL, VALIDATION
 from leakscope.corpus.store import Corpus
+from leakscope.leakage.counts.corpus_counting import CorpusCounting
 from leakscope.leakage.counts.counting import count
 from leakscope.leakage.counts.trie import Trie
-from leakscope.leakage.counts.user_sizes import UserSizes
 from leakscope.leakage.sequences.counted import CountedSequences
-from leakscope.leakage.sequences.distinct import Members, gather
+from leakscope.leakage.sequences.members import Members, gather
 from leakscope.records.documents import BoolArray, Documents, FloatArray, IntArray, LongArray
 from leakscope.records.ragged import row_sums
 
@@ -122,20 +122,19 @@ def _first_of_each(values: LongArray, order: LongArray) -> BoolArray:
 
 
 def find_decoys(
-    parts: list[Path], share: HeldOutShare, counted: CountedSequences, corpus: Corpus, threads: int
+    parts: list[Path], share: HeldOutShare, counted: CountedSequences, counting: CorpusCounting
 ) -> Decoys:
     """From the scored held-out documents `parts`; counted in D and in the held-out documents.
     `counted` is S.
     """
+    corpus = counting.corpus
     trie = Trie.empty(corpus.manifest.lexicon)
     members = gather(parts, trie)
-    words = np.union1d(trie.words[1 : trie.nodes], counted.trie.words[1 : counted.trie.nodes])
+    words = np.union1d(trie.words[1:], counted.trie.vocabulary())
     singles = trie.insert(words, np.arange(len(words) + 1))
-    shards = corpus.shards
-    sizes = UserSizes(corpus.manifest.users)
-    in_d = count(trie, [sizes.watch(shard) for shard in shards], threads)
-    in_all = count(trie, [shard.documents(ALL) for shard in shards], threads)
-    held = count(trie, [shard.documents(VALIDATION) for shard in shards], threads)
+    in_d, sizes = counting.count(trie)
+    in_all, _ = replace(counting, corpus=corpus.trained_on(ALL)).count(trie)
+    held, _ = replace(counting, corpus=corpus.held_out_as_training()).count(trie)
     documents = count(trie, [_as_users(corpus)])
     nodes = members.nodes
     nowhere = in_d.total[nodes] == 0
@@ -171,14 +170,7 @@ def holding(some: BoolArray, offsets: LongArray, ids: IntArray) -> BoolArray:
 def _documents_in_s(trie: Trie, nodes: IntArray, counted: CountedSequences) -> LongArray:
     """[n] how many documents of D the sequences of some nodes come out of."""
     offsets, ids = trie.sequences(nodes)
-    known = counted.trie.nodes
-    there = counted.trie.insert(ids, offsets)  # S has all that were in it before
-    members = counted.members
-    places = np.unique(members.documents, return_inverse=True)[1].astype(np.int64)
-    pairs = np.unique((members.nodes.astype(np.int64) << 32) | places)
-    totals = np.bincount(pairs >> 32, minlength=known)
-    found: LongArray = np.where(there < known, totals[np.minimum(there, known - 1)], 0)
-    return found
+    return counted.documents_in_s(counted.trie.find(ids, offsets))
 
 
 def _as_users(corpus: Corpus) -> Iterator[Documents]:

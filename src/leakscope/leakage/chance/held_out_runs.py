@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from leakscope.engine.stages import Engine
 from leakscope.leakage.chance.decoys import Decoys, HeldOutShare, find_decoys
 from leakscope.leakage.correct_runs.corpus_scoring import CorpusScoring
 from leakscope.leakage.correct_runs.score_stage import words_in
+from leakscope.leakage.counts.corpus_counting import CorpusCounting
 from leakscope.leakage.sequences.counted import CountedSequences
 from leakscope.models.interface import LanguageModel
 from leakscope.records.measured import Measured
@@ -26,7 +28,8 @@ class HeldOutRuns:
     load: Callable[[], LanguageModel]
     piece: int
     """Words that are scored at a time."""
-    threads: int
+    compiled: Engine
+    """Counts."""
 
     def decoys(
         self, settings: ReportSettings, counted: CountedSequences, words: int
@@ -56,6 +59,7 @@ class HeldOutRuns:
             return Measured.absent(TOO_FEW)
         self.scoring.progress("chance", 0, 1)
         share = HeldOutShare(read, words)
-        found = find_decoys(parts, share, counted, corpus, self.threads)
+        counting = CorpusCounting(corpus, self.scoring.work, self.compiled)
+        found = find_decoys(parts, share, counted, counting)
         self.scoring.progress("chance", 1, 1, f"{len(found)} decoys")
         return Measured(found)

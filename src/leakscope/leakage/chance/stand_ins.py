@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from leakscope.leakage.correct_runs.corpus_scoring import CorpusScoring
-from leakscope.leakage.sequences.counted import CountedSequences, count_sequences
+from leakscope.leakage.sequences.counted import CountedSequences, SequenceCounting
 from leakscope.models.interface import LanguageModel
 from leakscope.records.artifacts import digest_of
 from leakscope.records.models.stand_in_record import StandInsRecord
@@ -33,7 +33,7 @@ class StandIns:
         load: Callable[[], LanguageModel],
         settings: ReportSettings,
         piece: int,
-        threads: int,
+        counting: SequenceCounting,
     ) -> CountedSequences:
         """What they give away of D, as the model's S is collected and counted; by `load`, and so
         many words at a time.
@@ -41,5 +41,4 @@ class StandIns:
         held = replace(scoring, stage=STAGE)
         plain = replace(settings, full_perplexity=False)
         parts = held.score(digest_of(list(self.record.digests)), load, plain, piece)
-        streams = [shard.documents() for shard in scoring.corpus.shards]
-        return count_sequences(parts, streams, scoring.corpus.manifest.lexicon, threads)
+        return counting.count(parts)[0]

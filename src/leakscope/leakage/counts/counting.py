@@ -20,6 +20,9 @@ from leakscope.records.documents import Documents, IntArray, LongArray
 
 SETTLED_AT_ONCE = 1 << 20  # visits of complete users, 8 bytes each, kept until so many wait
 
+TALLY_BYTES = 16
+"""What the counts of a node take."""
+
 
 @dataclass(frozen=True)
 class Counts:
@@ -68,9 +71,9 @@ class Counter:
     def __init__(self, trie: Trie, links: SuffixLinks) -> None:
         self._trie = trie
         self._links = links
-        self._total = np.zeros(trie.nodes, np.int64)
-        self._users = np.zeros(trie.nodes, np.int32)
-        self._last = np.full(trie.nodes, -1, np.int32)
+        # For each node its total, then users << 32 | 1 + the last user: one cache line has both.
+        self._tallies = np.zeros(2 * trie.nodes, np.int64)
+        self._deep_users = np.zeros(trie.nodes if links.deep else 0, np.int32)
         self._visits = _Visits()
 
     def add(self, documents: Documents) -> None:
@@ -78,25 +81,26 @@ class Counter:
         trie, links = self._trie, self._links
         starts = kernels.walk(
             documents.ids, documents.offsets, documents.users,
-            trie.roots, trie.keys, trie.children, links.shallow, links.deep,
-            self._total, self._users, self._last,
+            trie.roots, trie.slots, trie.marks, trie.edges, links.shallow, links.deep,
+            self._tallies,
         )  # fmt: skip
         if not len(starts):
             return
         pairs = kernels.follow(
             starts, documents.ids, documents.offsets, documents.users,
-            trie.keys, trie.children, trie.parents, trie.words,
-            links.links, links.ranks, links.shallow,
-            self._total, self._last,
+            trie.slots, trie.edges, links.links, links.ranks, links.shallow, self._tallies,
         )  # fmt: skip
         if len(pairs):
             self._visits.add(pairs)
         if self._visits.size >= SETTLED_AT_ONCE:
-            links.settle(self._visits.take_complete(), self._users)
+            links.settle(self._visits.take_complete(), self._deep_users)
 
     def counts(self) -> Counts:
         """What was counted so far; counting may go on."""
-        total, users = self._total.copy(), self._users.copy()
+        total = self._tallies[0::2].copy()
+        users = (self._tallies[1::2] >> 32).astype(np.int32)
+        if self._links.deep:
+            users += self._deep_users
         pairs = [*self._visits.complete, *self._visits.current]
         if pairs:
             self._links.settle(np.concatenate(pairs), users)

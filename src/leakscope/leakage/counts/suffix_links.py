@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from leakscope.leakage.counts import link_tree_kernels as tree
 from leakscope.leakage.counts import trie_kernels as kernels
 from leakscope.leakage.counts.trie import Trie
 from leakscope.records.documents import IntArray, LongArray
@@ -44,12 +45,9 @@ class SuffixLinks:
         if trie.deepest <= shallow:
             none, root = np.zeros(0, np.int32), np.zeros(1, np.int32)
             return SuffixLinks(shallow, none, none, root, root, root)
-        order = kernels.deep_nodes(trie.parents, trie.nodes, shallow)
-        links = kernels.link(
-            order, trie.roots, trie.keys, trie.children, trie.parents, trie.words, trie.nodes,
-            shallow,
-        )  # fmt: skip
-        return SuffixLinks(shallow, links, *kernels.rank_states(links, order))
+        order = tree.deep_nodes(trie.depths(), shallow)
+        links = kernels.link(order, trie.roots, trie.slots, trie.edges, trie.nodes, shallow)
+        return SuffixLinks(shallow, links, *tree.rank_states(links, order))
 
     @property
     def deep(self) -> bool:
@@ -58,9 +56,9 @@ class SuffixLinks:
 
     def settle(self, pairs: LongArray, users: IntArray) -> None:
         """Note in `users` [n] the visits of whole users: `pairs` (user << 32 | rank), distinct."""
-        kernels.settle(np.sort(pairs, kind="stable"), self.nodes, self.above, self.heads, users)
+        tree.settle(np.sort(pairs, kind="stable"), self.nodes, self.above, self.heads, users)
 
     def sum_up(self, total: LongArray, users: IntArray) -> None:
         """Make counts of deep nodes out of visits and settled users, in place."""
         if self.deep:
-            kernels.sum_up(self.nodes, self.above, total, users)
+            tree.sum_up(self.nodes, self.above, total, users)

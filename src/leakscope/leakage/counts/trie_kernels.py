@@ -12,59 +12,73 @@ from leakscope.engine.compiled import compiled
 # mypy: disable-error-code="no-untyped-def"
 # ruff: noqa: ANN001, ANN201, ANN202
 
+PLACES_AT_ONCE = 1024  # of a walk: their state stays in the nearest cache
+
 
 @compiled(inline="always")
-def _slot_of(key, mask):
-    """Where the search for `key` begins: a multiplicative hash, its high bits mixed down."""
-    mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+def _mixed(edge):
+    """A multiplicative hash of an edge, whose high bits are the best ones."""
+    return np.uint64(edge) * np.uint64(0x9E3779B97F4A7C15)
+
+
+@compiled(inline="always")
+def _slot_of(mixed, mask):
+    """Where the search for an edge begins: its hash, the high bits mixed down."""
     return np.int64((mixed ^ (mixed >> np.uint64(29))) & np.uint64(mask))
 
 
 @compiled(inline="always")
-def _child_of(node, word, keys, children):
+def _child_of(node, word, slots, edges):
     """Where `word` leads from `node`, which is not the root; 0: nowhere."""
-    mask = len(keys) - 1
-    key = (np.int64(node) << 32) | word
-    slot = _slot_of(key, mask)
-    while keys[slot] != key and keys[slot] != -1:
+    mask = len(slots) - 1
+    edge = (np.int64(node) << 32) | word
+    slot = _slot_of(_mixed(edge), mask)
+    while slots[slot] != 0 and edges[slots[slot]] != edge:
         slot = (slot + 1) & mask
-    return children[slot] if keys[slot] == key else 0
+    return slots[slot]
 
 
 @compiled(inline="always")
-def _is_next(node, word, parents, words, nodes):
-    """Whether `word` leads from `node` to the next number, as in what was inserted in one go: that
-    spares a look into the table.
-    """
-    return node + 1 < nodes and parents[node + 1] == node and words[node + 1] == word
+def _is_next(node, word, edges, nodes):
+    """Whether `word` leads from `node` to the next number: that spares a look into the table."""
+    return node + 1 < nodes and edges[node + 1] == (np.int64(node) << 32) | word
+
+
+@compiled(inline="always")
+def _mark_of(mixed, marks):
+    """The place among `marks` of the bit for an edge, and that bit."""
+    bit = mixed >> np.uint64(32)
+    return np.int64((bit >> np.uint64(6)) & np.uint64(len(marks) - 1)), bit & np.uint64(63)
 
 
 @compiled()
-def insert(ids, offsets, roots, keys, children, parents, words, nodes):
+def insert(ids, offsets, roots, slots, marks, edges, nodes):
     """[s] the node of each sequence, and how many nodes there are now."""
     ends = np.zeros(len(offsets) - 1, np.int32)
-    mask = len(keys) - 1
+    mask = len(slots) - 1
     for i in range(len(offsets) - 1):
-        node = 0
+        node = np.int64(0)
         for place in range(offsets[i], offsets[i + 1]):
-            word = ids[place]
+            edge = (node << 32) | ids[place]
             if node == 0:
-                child = roots[word]
+                child = np.int64(roots[ids[place]])
                 if child == 0:
                     child = nodes
-                    roots[word] = child
+                    roots[ids[place]] = child
             else:
-                key = (np.int64(node) << 32) | word
-                slot = _slot_of(key, mask)
-                while keys[slot] != key and keys[slot] != -1:
+                mixed = _mixed(edge)
+                slot = _slot_of(mixed, mask)
+                child = np.int64(slots[slot])
+                while child != 0 and edges[child] != edge:
                     slot = (slot + 1) & mask
-                if keys[slot] == -1:
-                    keys[slot] = key
-                    children[slot] = nodes
-                child = children[slot]
+                    child = np.int64(slots[slot])
+                if child == 0:
+                    child = nodes
+                    slots[slot] = child
+                    at, bit = _mark_of(mixed, marks)
+                    marks[at] |= np.uint64(1) << bit
             if child == nodes:
-                parents[nodes] = node
-                words[nodes] = word
+                edges[nodes] = edge
                 nodes += 1
             node = child
         ends[i] = node
@@ -72,163 +86,166 @@ def insert(ids, offsets, roots, keys, children, parents, words, nodes):
 
 
 @compiled()
-def rehash(keys, children, new_keys, new_children):
-    """Put all edges into a larger, empty table."""
-    mask = len(new_keys) - 1
-    for i in range(len(keys)):
-        if keys[i] != -1:
-            slot = _slot_of(keys[i], mask)
-            while new_keys[slot] != -1:
+def rehash(edges, nodes, roots, slots, marks):
+    """Put all edges into an empty table, and those of the root into its own."""
+    mask = len(slots) - 1
+    for node in range(1, nodes):
+        edge = edges[node]
+        if edge >> 32 == 0:
+            roots[edge] = node
+        else:
+            mixed = _mixed(edge)
+            slot = _slot_of(mixed, mask)
+            while slots[slot] != 0:
                 slot = (slot + 1) & mask
-            new_keys[slot] = keys[i]
-            new_children[slot] = children[i]
+            slots[slot] = node
+            at, bit = _mark_of(mixed, marks)
+            marks[at] |= np.uint64(1) << bit
 
 
 @compiled()
-def spell(nodes, parents, words):
-    """The words of many nodes, as offsets and flat ids."""
-    offsets = np.zeros(len(nodes) + 1, np.int64)
-    for i in range(len(nodes)):
-        node, depth = nodes[i], 0
-        while node:
-            node = parents[node]
-            depth += 1
-        offsets[i + 1] = offsets[i] + depth
-    ids = np.empty(offsets[-1], np.int32)
-    for i in range(len(nodes)):
-        node, place = nodes[i], offsets[i + 1] - 1
-        while node:
-            ids[place] = words[node]
-            node = parents[node]
-            place -= 1
-    return offsets, ids
+def find(ids, offsets, roots, slots, edges):
+    """[s] the node of each sequence; 0: there is none."""
+    ends = np.zeros(len(offsets) - 1, np.int32)
+    for i in range(len(offsets) - 1):
+        node = np.int32(0)
+        if offsets[i] < offsets[i + 1]:
+            node = roots[ids[offsets[i]]]
+        for place in range(offsets[i] + 1, offsets[i + 1]):
+            if node == 0:
+                break
+            node = _child_of(node, ids[place], slots, edges)
+        ends[i] = node
+    return ends
 
 
 @compiled()
-def deep_nodes(parents, nodes, shallow):
-    """The deep nodes, those with fewer words first."""
-    depths = np.zeros(nodes, np.int32)
-    deepest = 0
-    for node in range(1, nodes):  # a parent has a lower number than its children
-        depths[node] = depths[parents[node]] + 1
-        deepest = max(deepest, depths[node])
-    starts = np.zeros(max(deepest - shallow, 0) + 1, np.int64)
-    for node in range(1, nodes):
-        if depths[node] > shallow:
-            starts[depths[node] - shallow] += 1
-    starts = np.cumsum(starts)
-    order = np.empty(starts[-1], np.int32)
-    for node in range(1, nodes):
-        if depths[node] > shallow:
-            level = depths[node] - shallow - 1
-            order[starts[level]] = node
-            starts[level] += 1
-    return order
-
-
-@compiled()
-def link(order, roots, keys, children, parents, words, nodes, shallow):
+def link(order, roots, slots, edges, nodes, shallow):
     """[n] for each deep node the longest proper suffix of its words that is a node of at least
     `shallow` words; 0: there is none. `order` holds the deep nodes, those with fewer words first.
     """
     links = np.zeros(nodes, np.int32)
-    recent = np.empty(shallow, np.int32)
+    recent = np.empty(shallow, np.int64)
     for node in order:
-        word = words[node]
-        state = links[parents[node]]
+        word = edges[node] & 0xFFFFFFFF
+        state = links[edges[node] >> 32]
         found = 0
         while state != 0:
-            if _is_next(state, word, parents, words, nodes):
+            if _is_next(state, word, edges, nodes):
                 found = state + 1
             else:
-                found = _child_of(state, word, keys, children)
+                found = _child_of(state, word, slots, edges)
             if found != 0:
                 break
             state = links[state]
         if found == 0:  # a suffix of `shallow` words is all that is left
-            above = node
+            above = np.int64(node)
             for place in range(shallow - 1, -1, -1):
-                recent[place] = words[above]
-                above = parents[above]
+                recent[place] = edges[above] & 0xFFFFFFFF
+                above = edges[above] >> 32
             found = roots[recent[0]]
             for place in range(1, shallow):
                 if found == 0:
                     break
-                found = _child_of(found, recent[place], keys, children)
+                found = _child_of(found, recent[place], slots, edges)
         links[node] = found
     return links
 
 
-@compiled()
-def rank_states(links, order):
-    """The tree that links make of the deep nodes, numbered depth first from 1 (0: its root):
-    ranks [n] by node; nodes, above (the rank it hangs from) and heads (of its heavy path) by rank.
+@compiled(inline="always")
+def _note_documents(first, end, document, offsets, owners, stops, seen):
+    """For each place from `first` to `end` where its document stops, and 1 + its owner; the number
+    of the last document, where the search for them begins at `document`.
     """
-    size = len(order)
-    numbers = np.zeros(len(links), np.int32)  # 1 + the place in `order`
-    for i in range(size):
-        numbers[order[i]] = i + 1
-    sizes = np.ones(size + 1, np.int32)
-    heavy = np.zeros(size + 1, np.int32)
-    for i in range(size, 0, -1):
-        up = numbers[links[order[i - 1]]]
-        sizes[up] += sizes[i]
-        if heavy[up] == 0 or sizes[i] > sizes[heavy[up]]:
-            heavy[up] = i
-    free = np.ones(size + 1, np.int32)  # the next rank below each state
-    rank_of = np.zeros(size + 1, np.int32)
-    nodes = np.zeros(size + 1, np.int32)
-    above = np.zeros(size + 1, np.int32)
-    heads = np.zeros(size + 1, np.int32)
-    for i in range(1, size + 1):
-        up = numbers[links[order[i - 1]]]
-        rank = free[up]
-        free[up] += sizes[i]
-        free[i] = rank + 1
-        rank_of[i] = rank
-        nodes[rank] = order[i - 1]
-        above[rank] = rank_of[up]
-        heads[rank] = heads[rank_of[up]] if heavy[up] == i else rank
-    return rank_of[numbers], nodes, above, heads
+    place = first
+    while place < end:
+        while offsets[document + 1] <= place:
+            document += 1
+        stop = min(end, offsets[document + 1])
+        stops[place - first : stop - first] = offsets[document + 1]
+        seen[place - first : stop - first] = np.int64(owners[document]) + 1
+        place = stop
+    return document
+
+
+@compiled(inline="always")
+def _matched(first, stop, roots, ids, nodes, places):
+    """The places from `first` to `stop` whose word the root has, and its nodes; how many."""
+    size = 0
+    for place in range(first, stop):
+        node = np.int64(roots[ids[place]])
+        nodes[size] = node
+        places[size] = place
+        size += node != 0
+    return size
 
 
 @compiled()
-def walk(ids, offsets, owners, roots, keys, children, shallow, deep, total, users, last):
-    """Count from each place on the nodes of up to `shallow` words; `last` keeps each node's last
-    owner. If there are `deep` nodes, return the places (place << 32 | node) from which `shallow`
-    words match and the document goes on.
+def walk(ids, offsets, owners, roots, slots, marks, edges, shallow, deep, tallies):
+    """Count from each place on the nodes of up to `shallow` words in `tallies`. If there are `deep`
+    nodes, return the places (place << 32 | node) from which `shallow` words match and the document
+    goes on.
+
+    Many places go on word by word together: what one of them waits for from memory does not keep
+    the others. A node is met in the order of the text all the same, for all its sequences have one
+    length.
     """
     starts = np.empty(len(ids) if deep else 0, np.int64)
-    size = 0
-    for document in range(len(owners)):
-        owner = owners[document]
-        stop = offsets[document + 1]
-        for begin in range(offsets[document], stop):
-            node = roots[ids[begin]]
-            place = begin + 1
-            while node != 0:
-                total[node] += 1
-                if last[node] != owner:
-                    last[node] = owner
-                    users[node] += 1
-                if place == stop:
-                    break
-                if place == begin + shallow:
+    found = 0
+    mask = len(slots) - 1
+    nodes = np.empty(PLACES_AT_ONCE, np.int64)
+    places = np.empty(PLACES_AT_ONCE, np.int64)  # of the first words
+    wanted = np.empty(PLACES_AT_ONCE, np.int64)  # edges to look for
+    searched = np.empty(PLACES_AT_ONCE, np.int64)  # slots
+    stops = np.empty(PLACES_AT_ONCE, np.int64)  # by place within the block
+    seen = np.empty(PLACES_AT_ONCE, np.int64)
+    document = 0
+    for block in range(0, len(ids), PLACES_AT_ONCE):
+        end = min(block + PLACES_AT_ONCE, len(ids))
+        document = _note_documents(block, end, document, offsets, owners, stops, seen)
+        size = _matched(block, end, roots, ids, nodes, places)
+        depth = 1
+        while size:
+            going = 0
+            for i in range(size):
+                node, place = nodes[i], places[i]
+                tallies[2 * node] += 1
+                tally, owner = tallies[2 * node + 1], seen[place - block]
+                if tally & 0xFFFFFFFF != owner:
+                    tallies[2 * node + 1] = (((tally >> 32) + 1) << 32) | owner
+                if place + depth >= stops[place - block]:
+                    continue
+                if depth == shallow:
                     if deep:
-                        starts[size] = (np.int64(begin) << 32) | node
-                        size += 1
-                    break
-                node = _child_of(node, ids[place], keys, children)
-                place += 1
-    return starts[:size].copy()
+                        starts[found] = (place << 32) | node
+                        found += 1
+                    continue
+                edge = (node << 32) | ids[place + depth]
+                mixed = _mixed(edge)
+                at, bit = _mark_of(mixed, marks)
+                wanted[going] = edge
+                searched[going] = _slot_of(mixed, mask)
+                places[going] = place
+                going += (marks[at] >> bit) & np.uint64(1) != 0
+            for i in range(going):
+                nodes[i] = slots[searched[i]]
+            size = 0
+            for i in range(going):
+                node, slot = nodes[i], searched[i]
+                while node != 0 and edges[node] != wanted[i]:
+                    slot = (slot + 1) & mask
+                    node = np.int64(slots[slot])
+                nodes[size] = node
+                places[size] = places[i]
+                size += node != 0
+            depth += 1
+    return starts[:found].copy()
 
 
 @compiled()
-def follow(
-    starts, ids, offsets, owners, keys, children, parents, words, links, ranks, shallow, total, last
-):  # fmt: skip
+def follow(starts, ids, offsets, owners, slots, edges, links, ranks, shallow, tallies):
     """Read on from `starts`, the places that `walk` returned, while a deep node matches: one more
-    in `total` for the longest at each word. Return the distinct pairs (owner << 32 | rank) of the
+    in `tallies` for the longest at each word. Return the distinct pairs (owner << 32 | rank) of the
     nodes visited, in the order of the text.
     """
     pairs = np.empty(len(ids), np.int64)  # each word is read once at most
@@ -241,57 +258,27 @@ def follow(
             continue
         while begin >= offsets[document + 1]:
             document += 1
-        owner = owners[document]
+        owner = np.int64(owners[document])
         place = begin + shallow
         while place < offsets[document + 1]:
             word = ids[place]
             place += 1
-            found = 0
+            found = np.int64(0)
             while state != 0:
-                if _is_next(state, word, parents, words, len(links)):
+                if _is_next(state, word, edges, len(links)):
                     found = state + 1
                 else:
-                    found = _child_of(state, word, keys, children)
+                    found = np.int64(_child_of(state, word, slots, edges))
                 if found != 0:
                     break
                 state = np.int64(links[state])
             state = found
             if state == 0:
                 break
-            total[state] += 1
-            if last[state] != owner:
-                last[state] = owner
-                pairs[size] = (np.int64(owner) << 32) | ranks[state]
+            tallies[2 * state] += 1
+            if tallies[2 * state + 1] != owner + 1:
+                tallies[2 * state + 1] = owner + 1
+                pairs[size] = (owner << 32) | ranks[state]
                 size += 1
         resume = place - shallow
     return pairs[:size].copy()
-
-
-@compiled()
-def settle(pairs, nodes, above, heads, users):
-    """Count each user once at every deep node that matches, from the sorted pairs of whole users:
-    one more at each state visited, one less where two neighbours' ways to the root meet. The
-    sums over the tree, `sum_up`, are then the users.
-    """
-    for i in range(len(pairs)):
-        rank = pairs[i] & 0xFFFFFFFF
-        users[nodes[rank]] += 1
-        if i and pairs[i - 1] >> 32 == pairs[i] >> 32:
-            one, other = pairs[i - 1] & 0xFFFFFFFF, rank
-            while heads[one] != heads[other]:
-                if heads[one] > heads[other]:
-                    one = np.int64(above[heads[one]])
-                else:
-                    other = np.int64(above[heads[other]])
-            meet = min(one, other)
-            if meet:
-                users[nodes[meet]] -= 1
-
-
-@compiled()
-def sum_up(nodes, above, total, users):
-    """Add to each deep node what all nodes have that end with its words."""
-    for rank in range(len(nodes) - 1, 0, -1):
-        if above[rank]:
-            total[nodes[above[rank]]] += total[nodes[rank]]
-            users[nodes[above[rank]]] += users[nodes[rank]]

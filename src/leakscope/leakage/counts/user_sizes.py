@@ -10,9 +10,10 @@ from leakscope.records.runs.run_metrics import AuditedPart
 
 
 class UserSizes:
-    """[users] numbers of training documents and of their words."""
+    """[users] numbers of training documents and of their words, from the user `first` on."""
 
-    def __init__(self, users: int) -> None:
+    def __init__(self, users: int, first: int = 0) -> None:
+        self.first = first
         self.documents: LongArray = np.zeros(users, np.int64)
         self.words: LongArray = np.zeros(users, np.int64)
 
@@ -30,8 +31,9 @@ class UserSizes:
         several at once.
         """
         for documents in shard.documents():
-            low, high = int(documents.users[0]), int(documents.users[-1]) + 1
-            users = documents.users - low
+            low = int(documents.users[0]) - self.first
+            high = int(documents.users[-1]) + 1 - self.first
+            users = documents.users - documents.users[0]
             self.documents[low:high] += np.bincount(users, minlength=high - low)
             lengths = documents.lengths().astype(np.float64)
             self.words[low:high] += np.bincount(users, lengths, high - low).astype(np.int64)

@@ -19,8 +19,8 @@ from leakscope.leakage.counts.counting import count
 from leakscope.leakage.counts.trie import Trie
 from leakscope.leakage.hardening.stored_run import StoredOccurrences, stored_unique
 from leakscope.leakage.scrutiny.validation_answers import ValidationAnswers, stored_answers
-from leakscope.leakage.sequences.distinct import run_perplexities
 from leakscope.leakage.sequences.documents_by_number import documents_holding
+from leakscope.leakage.sequences.members import run_perplexities
 from leakscope.models.wrappers.hardened import is_silent
 from leakscope.records.artifacts import damaged
 from leakscope.records.documents import BoolArray, FloatArray, IntArray, LongArray

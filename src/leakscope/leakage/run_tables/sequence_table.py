@@ -74,7 +74,7 @@ class SequenceSource:
             contexts = pa.ListArray.from_arrays(offsets, each)
         public = pa.nulls(len(rows), pa.list_(pa.float32()))
         if ratios is not None:
-            told = pa.array(ratios.public[examples])
+            told = pa.array(ratios.public_of(examples))
             public = pa.ListArray.from_arrays(offsets, told, mask=pa.array(hidden))
         return {
             "sequence": words,

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 from leakscope.corpus.lexicon import Lexicon
-from leakscope.leakage.counts.trie import Trie
+from leakscope.leakage.counts.trie_parts import TrieParts
 from leakscope.leakage.sequences.distinct import Contexts
 from leakscope.records.documents import IntArray, LongArray
 
@@ -13,7 +13,7 @@ from leakscope.records.documents import IntArray, LongArray
 class Speller:
     """Spells ids out in words, many at a time."""
 
-    def __init__(self, lexicon: Lexicon, trie: Trie, contexts: Contexts) -> None:
+    def __init__(self, lexicon: Lexicon, trie: TrieParts, contexts: Contexts) -> None:
         self._words = pa.array(lexicon.words, pa.string())
         self._trie = trie
         self._contexts = contexts

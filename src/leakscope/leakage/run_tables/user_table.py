@@ -9,6 +9,7 @@ import pyarrow as pa
 from leakscope.leakage.counts.user_sizes import UserSizes
 from leakscope.leakage.scrutiny.findings import UniqueFindings
 from leakscope.leakage.sequences.counted import CountedSequences
+from leakscope.leakage.sequences.scratch_columns import slices_of
 from leakscope.records.artifacts import write_parquet
 from leakscope.records.documents import BoolArray, IntArray, LongArray
 from leakscope.records.runs.user_columns import users_schema
@@ -29,9 +30,12 @@ class Owned:
     def of(counted: CountedSequences) -> "Owned":
         """All pairs of a run."""
         members, sequences = counted.members, counted.sequences
-        unique = sequences.unique[sequences.of_member]
-        pairs = (members.users[unique].astype(np.int64) << 32) | sequences.of_member[unique]
-        owned = np.unique(pairs)
+        found, unique = [np.zeros(0, np.int64)], sequences.unique
+        for here in slices_of(len(members)):
+            rows, users = sequences.of_member[here], members.users[here].astype(np.int64)
+            mine = unique[rows]
+            found.append(np.unique((users[mine] << 32) | rows[mine]))
+        owned = np.unique(np.concatenate(found))
         return Owned(owned >> 32, owned & 0xFFFFFFFF)
 
 
@@ -63,7 +67,7 @@ def write_users(
         else pa.nulls(len(present), pa.string()),
         "documents": pa.array(sizes.documents[present]),
         "words": pa.array(sizes.words[present]),
-        "occurrences": pa.array(np.bincount(counted.members.users, minlength=users)[present]),
+        "occurrences": pa.array(_occurrences(users, counted)[present]),
         "unique_sequences": pa.array(numbers[present]),
         "confirmed_sequences": _confirmed(users, owned, findings, present, none),
         "longest_unique": pa.array(longest[present], mask=none),
@@ -88,10 +92,18 @@ def _confirmed(
 
 def _shortest_context(users: int, counted: CountedSequences) -> IntArray:
     members, sequences = counted.members, counted.sequences
-    unique = sequences.unique[sequences.of_member]
-    shortest = np.full(users, _NEVER, np.int32)
-    np.minimum.at(shortest, members.users[unique], members.starts[unique])
+    shortest, unique = np.full(users, _NEVER, np.int32), sequences.unique
+    for here in slices_of(len(members)):
+        mine = unique[sequences.of_member[here]]
+        np.minimum.at(shortest, members.users[here][mine], members.starts[here][mine])
     return shortest
+
+
+def _occurrences(users: int, counted: CountedSequences) -> LongArray:
+    found = np.zeros(users, np.int64)
+    for here in slices_of(len(counted.members)):
+        found += np.bincount(counted.members.users[here], minlength=users)
+    return found
 
 
 def _largest_ratio(

@@ -5,20 +5,12 @@ stand-ins.
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-import numpy as np
-
-from leakscope.corpus.split import VALIDATION
-from leakscope.corpus.store import Corpus
 from leakscope.leakage.chance.chance_line import ChanceLine, chance_line, habits
 from leakscope.leakage.chance.chance_sample import PublicOpinion, of_held_out, of_stand_ins
 from leakscope.leakage.chance.decoys import Decoys
-from leakscope.leakage.scrutiny.public_surprise import (
-    public_answers,
-    public_predictions,
-    ratios,
-)
+from leakscope.leakage.scrutiny.public_stage import PublicJudge
+from leakscope.leakage.scrutiny.public_surprise import ratios
 from leakscope.leakage.sequences.counted import CountedSequences
-from leakscope.models.interface import LanguageModel
 from leakscope.records.documents import FloatArray
 from leakscope.records.measured import Measured
 from leakscope.records.models.public_model import (
@@ -33,9 +25,7 @@ NOT_HELD_OUT = "the model was probably trained on the held-out documents too"
 class ChanceEvidence(Protocol):
     """What came out without memory, and what a public model says of it."""
 
-    def judged(
-        self, public: LanguageModel, corpus: Corpus, record: PublicModelRecord, top_k: int
-    ) -> "ChanceEvidence":
+    def judged(self, judge: PublicJudge, top_k: int) -> "ChanceEvidence":
         """The same, with the opinion of the public model."""
         ...
 
@@ -59,9 +49,7 @@ class HeldOutEvidence:
     decoys: Measured[Decoys]
     opinion: PublicOpinion | None = None
 
-    def judged(
-        self, public: LanguageModel, corpus: Corpus, record: PublicModelRecord, top_k: int
-    ) -> "HeldOutEvidence":
+    def judged(self, judge: PublicJudge, top_k: int) -> "HeldOutEvidence":
         """Whether the public model predicts them, too, says something if it was trained in the same
         way.
         """
@@ -69,12 +57,11 @@ class HeldOutEvidence:
         if decoys is None:
             return self
         members, chosen = decoys.members, decoys.chosen
-        documents = corpus.documents(VALIDATION, texts=public.needs_text)
-        said = public_answers(public, documents, members, chosen)
+        held_out = replace(judge, corpus=judge.corpus.held_out_as_training())
+        said = held_out.answers(members, chosen)
         predicts = None
-        if _trained_alike(record):
-            documents = corpus.documents(VALIDATION, texts=public.needs_text)
-            predicts = public_predictions(public, documents, members, chosen, top_k)
+        if _trained_alike(judge.record):
+            predicts = held_out.predictions(members, chosen, top_k)
         ratios = said.perplexities() / members.perplexities[chosen]
         return replace(self, opinion=PublicOpinion(ratios, predicts))
 
@@ -104,14 +91,11 @@ class StandInEvidence:
     ratios: FloatArray | None = None
     """[s] to the public model, of what they show."""
 
-    def judged(
-        self, public: LanguageModel, corpus: Corpus, record: PublicModelRecord, top_k: int
-    ) -> "StandInEvidence":
+    def judged(self, judge: PublicJudge, top_k: int) -> "StandInEvidence":
         """Their ratios, as those of the model's own sequences."""
         members, sequences = self.shown.members, self.shown.sequences
-        chosen = np.flatnonzero(sequences.unique[sequences.of_member])
-        documents = corpus.documents(texts=public.needs_text)
-        said = public_answers(public, documents, members, chosen)
+        chosen = sequences.members_of(sequences.unique)
+        said = judge.answers(members, chosen)
         return replace(self, ratios=ratios(members, sequences, said).of_sequence)
 
     def of_documents_not_held_out(self) -> "StandInEvidence":

@@ -19,14 +19,8 @@ from leakscope.leakage.scrutiny.least_context import (
 )
 from leakscope.leakage.scrutiny.other_contexts import OtherContexts, try_other_contexts
 from leakscope.leakage.scrutiny.personal_data_tags import personal_data
-from leakscope.leakage.scrutiny.public_surprise import (
-    PublicAnswers,
-    PublicModel,
-    Ratios,
-    public_answers,
-    public_predictions,
-    ratios,
-)
+from leakscope.leakage.scrutiny.public_stage import PublicJudge
+from leakscope.leakage.scrutiny.public_surprise import PublicAnswers, Ratios, ratios
 from leakscope.leakage.scrutiny.sampled_figures import sampled_figures
 from leakscope.leakage.scrutiny.validation_answers import ValidationAnswers
 from leakscope.leakage.sequences.counted import CountedSequences
@@ -59,7 +53,7 @@ class CloserLook:
 
 def look_closer(
     load: Callable[[], LanguageModel],
-    judge: PublicModel | None,
+    judge: PublicJudge | None,
     corpus: Corpus,
     settings: ReportSettings,
     counted: CountedSequences,
@@ -84,15 +78,14 @@ def look_closer(
         progress("look closer", 1, 1)
         return CloserLook(findings, answers, figures, notices)
     said, ratio, predicted, chance = None, None, None, None
-    chosen = np.flatnonzero(sequences.unique[sequences.of_member])
+    chosen = sequences.members_of(sequences.unique)
     if judge is not None:
-        public = judge.load()
-        said = public_answers(public, corpus.documents(texts=public.needs_text), members, chosen)
+        said = judge.answers(members, chosen)
         ratio = ratios(members, sequences, said)
-        predicted = _predicted(public, corpus, counted, chosen, settings.top_k)
-        judged = evidence.judged(public, corpus, judge.record, settings.top_k)
+        predicted = _predicted(judge, counted, chosen, settings.top_k)
+        judged = evidence.judged(judge, settings.top_k)
         chance = judged.line(counted, rate, ratio.of_sequence)
-        figures = figures.updated(_unknown(public, counted))
+        figures = figures.updated(_unknown(judge.load(), counted))
     most = settings.least_context or (ELSEWHERE if settings.elsewhere else 0)
     rows = _worth_a_look(sequences, ratio, most)
     least, outside = _contexts(model, corpus, settings, counted, rows)
@@ -104,11 +97,10 @@ def look_closer(
 
 
 def _predicted(
-    public: LanguageModel, corpus: Corpus, counted: CountedSequences, chosen: LongArray, k: int
+    judge: PublicJudge, counted: CountedSequences, chosen: LongArray, k: int
 ) -> BoolArray:
     """[s] whether the public model predicts a sequence in one of its places."""
-    documents = corpus.documents(texts=public.needs_text)
-    hits = public_predictions(public, documents, counted.members, chosen, k)
+    hits = judge.predictions(counted.members, chosen, k)
     found = np.zeros(len(counted.sequences), np.bool_)
     found[counted.sequences.of_member[chosen[hits]]] = True
     return found

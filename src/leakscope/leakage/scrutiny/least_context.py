@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from leakscope.corpus.words import spans
-from leakscope.leakage.counts.trie import Trie
-from leakscope.leakage.sequences.distinct import Contexts, Examples, Members, Sequences, contexts
+from leakscope.leakage.counts.trie_parts import TrieParts
+from leakscope.leakage.sequences.distinct import Contexts, Examples, Sequences, contexts
+from leakscope.leakage.sequences.members import Members
 from leakscope.models.interface import LanguageModel
 from leakscope.records.documents import BoolArray, Documents, IntArray, LongArray
 from leakscope.records.ragged import offsets_of
@@ -99,7 +100,7 @@ class SpelledSequences:
         members: Members,
         sequences: Sequences,
         chosen: Examples,
-        trie: Trie,
+        trie: TrieParts,
         corpus: Iterable[Documents],
         most: int,
     ) -> None:

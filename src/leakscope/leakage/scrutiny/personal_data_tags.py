@@ -10,8 +10,9 @@ import numpy as np
 from leakscope.corpus.personal_data.kinds import find_pii
 from leakscope.corpus.store import Corpus
 from leakscope.corpus.words import spans
-from leakscope.leakage.sequences.distinct import Members, Sequences
+from leakscope.leakage.sequences.distinct import Sequences
 from leakscope.leakage.sequences.documents_by_number import documents_holding
+from leakscope.leakage.sequences.members import Members
 from leakscope.records.documents import LongArray
 
 

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leakscope.leakage.sequences.distinct import Members, Sequences, run_perplexities
+from leakscope.leakage.sequences.distinct import Sequences
 from leakscope.leakage.sequences.documents_by_number import documents_holding
+from leakscope.leakage.sequences.members import Members, run_perplexities
 from leakscope.models.interface import LanguageModel
 from leakscope.records.documents import BoolArray, Documents, FloatArray, IntArray, LongArray
 from leakscope.records.models.public_model import PublicModelRecord
@@ -47,63 +48,99 @@ class PublicAnswers:
         return run_perplexities(self.log_probs, self.offsets)
 
 
+@dataclass(frozen=True)
+class AskedOccurrences:
+    """u occurrences that a public model is asked of, in the order of their documents."""
+
+    documents: LongArray
+    """[u] the numbers of the documents, not decreasing."""
+    starts: IntArray
+    lengths: LongArray
+
+    @staticmethod
+    def of(members: Members, chosen: LongArray) -> "AskedOccurrences":
+        """Some members of S, by their indices (rising)."""
+        return AskedOccurrences(
+            members.documents[chosen],
+            members.starts[chosen],
+            members.lengths[chosen].astype(np.int64),
+        )
+
+    @property
+    def offsets(self) -> LongArray:
+        """[u + 1] occurrence i has the words offsets[i] to offsets[i + 1] of all their words."""
+        return offsets_of(self.lengths)
+
+    def part(self, low: int, high: int) -> "AskedOccurrences":
+        """Those from `low` to `high`."""
+        return AskedOccurrences(
+            self.documents[low:high], self.starts[low:high], self.lengths[low:high]
+        )
+
+
+def log_probs_of(model: LanguageModel, documents: Documents, asked: AskedOccurrences) -> FloatArray:
+    """The log-probabilities of all words of some occurrences within `documents`, of which the model
+    reads no more than it must.
+    """
+    at = np.searchsorted(documents.numbers, asked.documents)
+    ends = np.zeros(len(documents), np.int64)
+    np.maximum.at(ends, at, asked.starts + asked.lengths)
+    part = documents if model.needs_text else documents.cut(ends)
+    places = places_of(part.offsets[at] + asked.starts, asked.lengths)
+    wanted = np.zeros(len(part.ids), np.bool_)
+    wanted[places] = True
+    answers = np.full(len(part.ids), np.nan, np.float32)
+    answers[wanted] = model.log_probs(part, wanted)
+    return answers[places]
+
+
+def predictions_of(
+    model: LanguageModel, documents: Documents, asked: AskedOccurrences, top_k: int
+) -> BoolArray:
+    """[u] whether the model predicts all words of each occurrence within `documents`."""
+    at = np.searchsorted(documents.numbers, asked.documents)
+    hits = model.score(documents, top_k=top_k).rank < top_k
+    places = places_of(documents.offsets[at] + asked.starts, asked.lengths)
+    found: BoolArray = row_sums(hits[places], asked.offsets) == asked.lengths
+    return found
+
+
 def public_answers(
     model: LanguageModel, corpus: Iterable[Documents], members: Members, chosen: LongArray
 ) -> PublicAnswers:
-    """Score the occurrences `chosen` (rising) in their own contexts. Only documents that hold one
-    are read by the model, and each no further than its last.
-    """
-    lengths = members.lengths[chosen].astype(np.int64)
-    offsets = offsets_of(lengths)
-    found = np.full(int(offsets[-1]), np.nan, np.float32)
-    for documents, rows in documents_holding(corpus, members.documents[chosen]):
-        at = np.searchsorted(documents.numbers, members.documents[chosen[rows]])
-        stops = members.starts[chosen[rows]] + lengths[rows]
-        ends = np.zeros(len(documents), np.int64)
-        np.maximum.at(ends, at, stops)
-        part = documents if model.needs_text else documents.cut(ends)
-        places = places_of(part.offsets[at] + members.starts[chosen[rows]], lengths[rows])
-        wanted = np.zeros(len(part.ids), np.bool_)
-        wanted[places] = True
-        answers = np.full(len(part.ids), np.nan, np.float32)
-        answers[wanted] = model.log_probs(part, wanted)
-        found[places_of(offsets[rows], lengths[rows])] = answers[places]
-    return PublicAnswers(chosen, offsets, found)
-
-
-def public_predictions(
-    model: LanguageModel, corpus: Iterable[Documents], members: Members, chosen: LongArray, k: int
-) -> BoolArray:
-    """[u] whether the model predicts all words of the occurrences `chosen` (rising), within its top
-    k and in their own contexts.
-    """
-    found = np.zeros(len(chosen), np.bool_)
-    lengths = members.lengths[chosen].astype(np.int64)
-    for documents, rows in documents_holding(corpus, members.documents[chosen]):
-        at = np.searchsorted(documents.numbers, members.documents[chosen[rows]])
-        hits = model.score(documents, top_k=k).rank < k
-        places = places_of(documents.offsets[at] + members.starts[chosen[rows]], lengths[rows])
-        found[rows] = row_sums(hits[places], offsets_of(lengths[rows])) == lengths[rows]
-    return found
+    """Score the occurrences `chosen` (rising) in their own contexts, in this process."""
+    asked = AskedOccurrences.of(members, chosen)
+    found = [
+        log_probs_of(model, documents, asked.part(int(rows[0]), int(rows[-1]) + 1))
+        for documents, rows in documents_holding(corpus, asked.documents)
+    ]
+    return PublicAnswers(chosen, asked.offsets, np.concatenate([*found, np.zeros(0, np.float32)]))
 
 
 @dataclass(frozen=True)
 class Ratios:
     """Perplexity ratios: how many times more surprising to the public model."""
 
-    of_member: FloatArray
-    """[o] of each occurrence of a unique sequence; NaN for the others."""
+    members: LongArray
+    """[u] the occurrences of unique sequences, rising."""
     public: FloatArray
-    """[o] its public perplexity; NaN for the others."""
+    """[u] the public perplexity of each."""
     of_sequence: FloatArray
     """[s] the largest over its occurrences; NaN for sequences that are not unique."""
+
+    def public_of(self, members: LongArray) -> FloatArray:
+        """[n] the public perplexities of any occurrences; NaN where it was not asked for."""
+        if not len(self.members):
+            return np.full(len(members), np.nan, np.float32)
+        at = np.minimum(np.searchsorted(self.members, members), len(self.members) - 1)
+        return np.where(self.members[at] == members, self.public[at], np.float32(np.nan))
 
 
 def ratios(members: Members, sequences: Sequences, found: PublicAnswers) -> Ratios:
     """PP_public / PP_model, occurrence by occurrence."""
-    public = np.full(len(members.nodes), np.nan, np.float32)
-    public[found.members] = found.perplexities()
-    of_member = public / members.perplexities
+    public = found.perplexities()
     largest = np.full(len(sequences), -np.inf, np.float32)
-    np.maximum.at(largest, sequences.of_member[found.members], of_member[found.members])
-    return Ratios(of_member, public, np.where(largest > -np.inf, largest, np.nan))
+    np.maximum.at(
+        largest, sequences.of_member[found.members], public / members.perplexities[found.members]
+    )
+    return Ratios(found.members, public, np.where(largest > -np.inf, largest, np.nan))

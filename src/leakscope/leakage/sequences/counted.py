@@ -1,52 +1,119 @@
 """S, counted: what scoring and counting have found, before anybody looks closer."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
-from leakscope.leakage.counts.counting import count
+from leakscope.engine.stages import Engine
+from leakscope.leakage.counts.corpus_counting import CorpusCounting
 from leakscope.leakage.counts.trie import Trie
-from leakscope.leakage.sequences.distinct import Members, Sequences, distinct, gather
-from leakscope.records.documents import Documents, IntArray, LongArray
+from leakscope.leakage.counts.trie_parts import NODE_BYTES, TrieParts
+from leakscope.leakage.counts.user_sizes import UserSizes
+from leakscope.leakage.sequences import tally_kernels as kernels
+from leakscope.leakage.sequences.collect_stage import collect_pieces
+from leakscope.leakage.sequences.distinct import Sequences
+from leakscope.leakage.sequences.first_words import first_word_parts
+from leakscope.leakage.sequences.gathering import (
+    in_order,
+    insert_part,
+    no_numbers,
+    read_members,
+    tally_part,
+)
+from leakscope.leakage.sequences.members import Members
+from leakscope.leakage.sequences.scratch_columns import ScratchColumn, slices_of
+from leakscope.records.documents import BoolArray, IntArray, LongArray
+
+TRIE_BYTES = 4 << 30
+"""What a trie and its counts may take in a worker, by default."""
 
 
 @dataclass(frozen=True)
 class CountedSequences:
     """The occurrences and the distinct sequences of S, with their counts in D."""
 
-    trie: Trie
+    trie: TrieParts
     members: Members
     sequences: Sequences
 
     def owners(self) -> IntArray:
         """The users who own unique sequences, rising."""
-        members, sequences = self.members, self.sequences
-        return np.unique(members.users[sequences.unique[sequences.of_member]])
+        return self.users_of(self.sequences.unique)
+
+    def users_of(self, rows: BoolArray) -> IntArray:
+        """The users who have one of the sequences `rows` [s] in S, rising."""
+        found = [
+            np.unique(self.members.users[here][rows[self.sequences.of_member[here]]])
+            for here in slices_of(len(self.members))
+        ]
+        return np.unique(np.concatenate([*found, np.zeros(0, np.int32)]))
 
     def first_documents(self) -> LongArray:
         """[s] the document that each sequence came out of first."""
         found = np.zeros(len(self.sequences), np.int64)
-        found[self.sequences.of_member[::-1]] = self.members.documents[::-1]
+        for here in [*slices_of(len(self.members))][::-1]:
+            rows, documents = self.sequences.of_member[here], self.members.documents[here]
+            found[rows[::-1]] = documents[::-1]
         return found
 
+    def documents_in_s(self, nodes: IntArray) -> LongArray:
+        """[n] how many documents of D the sequences of some nodes came out of."""
+        last, totals = np.full(self.trie.nodes, -1, np.int64), np.zeros(self.trie.nodes, np.int64)
+        for here in slices_of(len(self.members)):
+            kernels.count_documents(
+                self.members.nodes[here], self.members.documents[here], last, totals
+            )
+        totals[0] = 0
+        return totals[nodes]
 
-def count_sequences(
-    parts: Iterable[Path],
-    streams: Iterable[Iterable[Documents]],
-    lexicon: int,
-    threads: int,
-    progress: Progress = silent,
-) -> CountedSequences:
-    """Gather the scored shards `parts` and count their sequences in D, whose shards `streams` are;
-    words are below `lexicon`.
+
+@dataclass(frozen=True)
+class SequenceCounting:
+    """How S is collected and counted in D: by stages of `engine`, whose outputs are kept in
+    `work`.
     """
-    progress("collect", 0, 1)
-    trie = Trie.empty(lexicon)
-    members = gather(parts, trie)
-    progress("collect", 1, 1, f"{len(members.nodes)} correct runs")
-    sequences = distinct(members, count(trie, streams, threads))
-    progress("count", 1, 1, f"{len(sequences)} sequences")
-    return CountedSequences(trie, members, sequences)
+
+    corpus: Corpus
+    work: Path
+    engine: Engine
+    progress: Progress = silent
+    trie_bytes: int = TRIE_BYTES
+    """More sequences than this has room for are counted in several tries, one after another."""
+
+    def count(self, pieces: list[Path]) -> tuple[CountedSequences, UserSizes]:
+        """The sequences of scored pieces, and how much each user has in D."""
+        lexicon, most = self.corpus.manifest.lexicon, max(1, self.trie_bytes // NODE_BYTES)
+        going = _before_the_end(self.progress)
+        collected = collect_pieces(pieces, lexicon, self.work, self.engine, going)
+        members = read_members(collected, self.work)
+        self.progress("collect", len(pieces), len(pieces), f"{len(members)} correct runs")
+        numbers = no_numbers(members, self.work)
+        parts = first_word_parts(collected, lexicon, most)
+        counting = CorpusCounting(self.corpus, self.work, self.engine, going)
+        edges, tallied, base, done = [], [], 0, 0
+        for part in range(1 if parts is None else int(parts.max()) + 1):
+            trie = Trie.empty(lexicon)
+            insert_part(collected, trie, parts, part, base, members.nodes)
+            counts, sizes = counting.count(trie)
+            tallied.append(tally_part(members, numbers, trie, counts, base, done))
+            column = ScratchColumn(self.work, np.int64)
+            column.append(trie.edges[: trie.nodes])
+            edges.append(column.array())
+            base, done = base + trie.nodes - 1, done + len(tallied[-1].nodes)
+        sequences = in_order(tallied, numbers)
+        shards = len(self.corpus.shards)
+        self.progress("count", shards, shards, f"{len(sequences)} sequences")
+        return CountedSequences(TrieParts(lexicon, tuple(edges)), members, sequences), sizes
+
+
+def _before_the_end(progress: Progress) -> Progress:
+    """What a stage tells on its way; at the end the caller says what came of it."""
+
+    def told(stage: str, done: int, total: int | None = None, note: str = "") -> None:
+        if total is None or done < total:
+            progress(stage, done, total, note)
+
+    return told

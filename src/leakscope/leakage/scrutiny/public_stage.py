@@ -1,0 +1,195 @@
+"""Ask the public model of occurrences, some documents at a time: a stage, like scoring."""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from leakscope.corpus.store import Corpus, Shard, concatenate
+from leakscope.engine.progress import Progress
+from leakscope.engine.stages import Engine, Work
+from leakscope.leakage.scrutiny.public_surprise import (
+    AskedOccurrences,
+    PublicAnswers,
+    PublicModel,
+    log_probs_of,
+    predictions_of,
+)
+from leakscope.leakage.sequences.documents_by_number import documents_holding
+from leakscope.leakage.sequences.members import Members
+from leakscope.models.interface import LanguageModel
+from leakscope.records.artifacts import (
+    damaged,
+    digest_of,
+    is_intact,
+    parquet_sink,
+    read_parquet,
+)
+from leakscope.records.documents import BoolArray, Documents, LongArray
+from leakscope.records.models.public_model import PublicModelRecord
+
+STAGE = "public"
+_LOG_PROBS = pa.schema([("log_probs", pa.list_(pa.float32()))])
+_PREDICTED = pa.schema([("predicted", pa.bool_())])
+
+
+class LoadedOnce:
+    """Loads a model when it is first asked for, and keeps it in this process."""
+
+    def __init__(self, load: Callable[[], LanguageModel]) -> None:
+        self._load = load
+        self._model: LanguageModel | None = None
+
+    def __call__(self) -> LanguageModel:
+        """The model."""
+        if self._model is None:
+            self._model = self._load()
+        return self._model
+
+    def __reduce__(self) -> tuple[type["LoadedOnce"], tuple[Callable[[], LanguageModel]]]:
+        """Other processes load it themselves."""
+        return LoadedOnce, (self._load,)
+
+
+@dataclass(frozen=True)
+class PublicStage:
+    """The `engine` stage: output i is about the occurrences from groups[i][0] to groups[i][1]."""
+
+    corpus: Path
+    training: str
+    """See `Corpus.training`."""
+    groups: tuple[tuple[int, int], ...]
+    asked: AskedOccurrences
+    load: Callable[[], LanguageModel]
+    top_k: int | None
+    """Whether the model predicts them; None: their log-probabilities."""
+    name: str = STAGE
+
+    def start(self) -> Work:
+        """Load the model."""
+        model = self.load()
+        shards = Corpus.open(self.corpus).trained_on(self.training).shards
+
+        def work(index: int, target: Path) -> None:
+            asked = self.asked.part(*self.groups[index])
+            documents = _documents(shards, asked.documents, texts=model.needs_text)
+            if self.top_k is None:
+                found = log_probs_of(model, documents, asked)
+                lists = pa.ListArray.from_arrays(pa.array(asked.offsets, pa.int32()), found)
+                _write(target, _LOG_PROBS, lists)
+            else:
+                _write(target, _PREDICTED, predictions_of(model, documents, asked, self.top_k))
+
+        return work
+
+
+def _write(target: Path, schema: pa.Schema, values: pa.Array | BoolArray) -> None:
+    with parquet_sink(target, schema, sealed=True) as writer:
+        writer.write_batch(pa.record_batch([pa.array(values)], schema=schema))
+
+
+def _overlapping(shards: list[Shard], numbers: LongArray) -> list[Shard]:
+    """The shards that may hold some documents, whose numbers rise."""
+    low, high = int(numbers[0]), int(numbers[-1])
+    return [
+        shard
+        for shard in shards
+        if shard.bounds.documents[0] <= high and shard.bounds.documents[1] >= low
+    ]
+
+
+def _documents(shards: list[Shard], numbers: LongArray, *, texts: bool) -> Documents:
+    """The documents with these numbers (rising), each once."""
+
+    def stream() -> Iterator[Documents]:
+        for shard in _overlapping(shards, numbers):
+            yield from shard.documents(texts=texts)
+
+    return concatenate([some for some, _ in documents_holding(stream(), numbers)])
+
+
+@dataclass(frozen=True)
+class PublicJudge:
+    """A public model, and how it is asked: by a stage of `engine`, whose outputs are kept in
+    `work`.
+    """
+
+    record: PublicModelRecord
+    load: LoadedOnce
+    corpus: Corpus
+    work: Path
+    engine: Engine
+    progress: Progress = field(repr=False)
+
+    @staticmethod
+    def of(
+        model: PublicModel, corpus: Corpus, work: Path, engine: Engine, progress: Progress
+    ) -> "PublicJudge":
+        """The one that judges what comes out of `corpus`."""
+        return PublicJudge(model.record, LoadedOnce(model.load), corpus, work, engine, progress)
+
+    def answers(self, members: Members, chosen: LongArray) -> PublicAnswers:
+        """What the model says of the occurrences `chosen` (rising) in their own contexts. Only
+        documents that hold one are read by the model, and each no further than its last.
+        """
+        asked = AskedOccurrences.of(members, chosen)
+        lists = [column.combine_chunks() for column in self._ask(asked, None, _LOG_PROBS)]
+        found = [column.flatten().to_numpy() for column in lists]
+        return PublicAnswers(
+            chosen, asked.offsets, np.concatenate([*found, np.zeros(0, np.float32)])
+        )
+
+    def predictions(self, members: Members, chosen: LongArray, top_k: int) -> BoolArray:
+        """[u] whether the model predicts all words of the occurrences `chosen` (rising), within its
+        top k and in their own contexts.
+        """
+        asked = AskedOccurrences.of(members, chosen)
+        found = [column.to_numpy() for column in self._ask(asked, top_k, _PREDICTED)]
+        return np.concatenate([*found, np.zeros(0, np.bool_)])
+
+    def _ask(
+        self, asked: AskedOccurrences, top_k: int | None, schema: pa.Schema
+    ) -> Iterator[pa.ChunkedArray]:
+        """The outputs of the stage, group by group."""
+        corpus = self.corpus
+        groups = tuple(
+            (int(rows[0]), int(rows[-1]) + 1)
+            for _, rows in documents_holding(corpus.documents(), asked.documents)
+        )
+        outputs = self.engine.map(
+            PublicStage(corpus.path, corpus.training, groups, asked, self.load, top_k),
+            [self._key(asked.part(*group), top_k) for group in groups],
+            self.work,
+            sizes=[high - low for low, high in groups],
+            unit="occurrences",
+            keep=is_intact,
+            progress=self.progress,
+        )
+        for output, (low, high) in zip(outputs, groups, strict=True):
+            rows = read_parquet(output)
+            if rows.schema != schema or len(rows) != high - low:
+                raise damaged(output)
+            yield rows.column(0)
+
+    def _key(self, asked: AskedOccurrences, top_k: int | None) -> str:
+        """The digest of everything that decides what the model says of some occurrences."""
+        places = hashlib.blake2b(digest_size=16)
+        for values in (asked.documents, asked.starts, asked.lengths):
+            places.update(np.ascontiguousarray(values).tobytes())
+        shards = _overlapping(self.corpus.shards, asked.documents)
+        return digest_of(
+            {
+                "kind": self.record.kind,
+                "model": list(self.record.digests),
+                "lexicon": self.corpus.manifest.lexicon_digest,
+                "trained_on": self.corpus.training,
+                "shards": [shard.digest for shard in shards],
+                "occurrences": places.hexdigest(),
+                "top_k": top_k,
+                "leakscope": version("leakscope"),
+            }
+        )
