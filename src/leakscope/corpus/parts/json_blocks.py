@@ -22,21 +22,23 @@ from leakscope.records.documents import LongArray
 _READ = 1 << 20
 
 
-def json_blocks(path: Path, start: int, stop: int, size: int) -> Iterator[bytes | None]:
+def json_blocks(
+    path: Path, start: int, stop: int, size: int, most: int = MAX_RECORD
+) -> Iterator[bytes | None]:
     """The lines that begin at `start` or after it, and before `stop`, in blocks of whole lines of
-    about `size` bytes; None for a line of over MAX_RECORD bytes.
+    about `size` bytes; None for a line of over `most` bytes.
     """
     with path.open("rb") as file:
         at = _line_start(file, start)
         while at < stop:
-            block = file.read(min(size, MAX_RECORD // 2, stop - at))
+            block = file.read(min(size, most // 2, stop - at))
             if not block:
                 return
             whole = block.rfind(b"\n") + 1
             rest = b""
             if whole < len(block):
-                rest = file.readline(MAX_RECORD + 1 - (len(block) - whole))
-            too_long = len(block) - whole + len(rest) > MAX_RECORD
+                rest = file.readline(most + 1 - (len(block) - whole))
+            too_long = len(block) - whole + len(rest) > most
             lines = block[:whole] if too_long else block + rest
             yield lines.removeprefix(BOM) if at == 0 else lines
             if too_long:
