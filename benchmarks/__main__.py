@@ -10,6 +10,7 @@ if "OMP_WAIT_POLICY" not in os.environ:  # as the command line sets it, for both
 import torch
 
 from benchmarks import (
+    building,
     canaries,
     counting,
     help_pages,
@@ -25,6 +26,7 @@ from benchmarks import (
 from benchmarks.lines import Line, save, show
 
 GROUPS = {
+    "building": building.lines,
     "scoring": scoring.lines,
     "counting": counting.lines,
     "training": training.lines,

@@ -21,7 +21,7 @@ from benchmarks.labelled_spans import (
     texts_of,
 )
 from leakscope.corpus.build_settings import BuildSettings
-from leakscope.corpus.builder import build
+from leakscope.corpus.building.builder import build
 from leakscope.corpus.personal_data.kinds import KINDS, Finding, find_pii
 from leakscope.corpus.words import spans
 from leakscope.leakage.scrutiny.personal_data_tags import personal_data

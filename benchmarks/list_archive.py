@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from leakscope.corpus.build_settings import BuildSettings
-from leakscope.corpus.builder import build
+from leakscope.corpus.building.builder import build
 from leakscope.corpus.readers.mail import strip_reply
 
 FORMS = ("@end|ng |rom", "@ending from", "m@iii@g oii", "m@ili@g off")

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from leakscope.corpus.builder import build
+from leakscope.corpus.building.builder import build
 from leakscope.corpus.readers.input_settings import InputSettings
 
 LINES_OF_A_USER = 50

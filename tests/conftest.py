@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from leakscope.corpus.build_settings import BuildSettings
-from leakscope.corpus.builder import build_rows
+from leakscope.corpus.building.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.corpus.store import Corpus
 

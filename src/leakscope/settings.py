@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         TrainChoices,
         VerifySettings,
     )
+    from leakscope.corpus.build_resources import BuildResources
     from leakscope.corpus.build_settings import BuildSettings
     from leakscope.corpus.cleaning.clean_settings import CleanSettings
     from leakscope.corpus.readers.input_settings import InputSettings
@@ -61,6 +62,7 @@ __all__ = [
     "Architecture",
     "AttackSettings",
     "BoundSettings",
+    "BuildResources",
     "BuildSettings",
     "CleanSettings",
     "CompareSettings",

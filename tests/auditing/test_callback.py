@@ -11,7 +11,7 @@ from transformers import Trainer, TrainingArguments
 from leakscope.auditing.callback import LeakageCallback, report_on, weights_digest
 from leakscope.auditing.public_settings import PublicSettings
 from leakscope.corpus.build_settings import BuildSettings
-from leakscope.corpus.builder import build_rows
+from leakscope.corpus.building.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.runs.report_settings import ReportSettings

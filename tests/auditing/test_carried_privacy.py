@@ -12,7 +12,7 @@ import tiny_causal
 from leakscope.cli.app import main
 from leakscope.commands.compare import compare
 from leakscope.corpus.build_settings import BuildSettings
-from leakscope.corpus.builder import build_rows
+from leakscope.corpus.building.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.carried_privacy import (

@@ -7,7 +7,7 @@ import pytest
 
 from leakscope.commands.report import report
 from leakscope.corpus.build_settings import BuildSettings
-from leakscope.corpus.builder import build_rows
+from leakscope.corpus.building.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.corpus.words import spans, words
 from leakscope.leakage.hardening.hardened_points import harden_run

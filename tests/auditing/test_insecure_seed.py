@@ -10,7 +10,7 @@ from leakscope.commands.harden import harden
 from leakscope.commands.report import report
 from leakscope.commands.train import train
 from leakscope.corpus.build_settings import BuildSettings
-from leakscope.corpus.builder import build_rows
+from leakscope.corpus.building.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.models.word.architecture import Architecture
 from leakscope.models.word.model_directory import load_config

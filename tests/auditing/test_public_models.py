@@ -18,7 +18,7 @@ from leakscope.auditing.public_training import fold_of
 from leakscope.commands.report import report
 from leakscope.commands.train import train
 from leakscope.corpus.build_settings import BuildSettings
-from leakscope.corpus.builder import build_rows
+from leakscope.corpus.building.builder import build_rows
 from leakscope.corpus.cleaning.clean_settings import CleanSettings
 from leakscope.corpus.cleaning.cleaner import clean
 from leakscope.corpus.readers.rows import Row

@@ -12,7 +12,7 @@ from leakscope.commands.compare import compare
 from leakscope.commands.harden import harden
 from leakscope.commands.report import report
 from leakscope.corpus.build_settings import BuildSettings
-from leakscope.corpus.builder import build_rows
+from leakscope.corpus.building.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.corpus.words import spans
 from leakscope.models.remote import client as clients

@@ -15,7 +15,7 @@ from leakscope.commands.compare import compare
 from leakscope.commands.report import report
 from leakscope.commands.train import train
 from leakscope.corpus.build_settings import BuildSettings
-from leakscope.corpus.builder import build_rows
+from leakscope.corpus.building.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.models.word.architecture import Architecture
 from leakscope.records.errors import LeakscopeError

@@ -15,7 +15,7 @@ from leakscope.auditing.stand_in_models import same_stand_ins, stand_ins_of
 from leakscope.commands.report import report
 from leakscope.commands.train import train
 from leakscope.corpus.build_settings import BuildSettings
-from leakscope.corpus.builder import build_rows
+from leakscope.corpus.building.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.models.word.architecture import Architecture
 from leakscope.models.word.model_directory import load_config, load_model, weights_digest

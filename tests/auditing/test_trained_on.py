@@ -11,7 +11,7 @@ from leakscope.commands.harden import harden
 from leakscope.commands.report import report
 from leakscope.commands.train import train
 from leakscope.corpus.build_settings import BuildSettings
-from leakscope.corpus.builder import build_rows
+from leakscope.corpus.building.builder import build_rows
 from leakscope.models.word.architecture import Architecture
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.runs.report_settings import ReportSettings

@@ -17,7 +17,7 @@ from leakscope.canaries.planting.drawing import draw_distinct
 from leakscope.canaries.planting.placement import PlantedText, Users, place_among
 from leakscope.canaries.random_space import make_space
 from leakscope.corpus.build_settings import BuildSettings
-from leakscope.corpus.builder import build_rows
+from leakscope.corpus.building.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.corpus.split import TRAIN, VALIDATION
 from leakscope.corpus.store import Corpus

@@ -1,7 +1,7 @@
 """`leakscope export`, and what `leakscope train` says about publishing."""
 
 from leakscope.corpus.build_settings import BuildSettings
-from leakscope.corpus.builder import build_rows
+from leakscope.corpus.building.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 
 TINY = ("--arch", "gru", "--embedding", 4, "--hidden", 6, "--epochs", 1, "--threads", 1)

@@ -10,7 +10,7 @@ from leakscope.records.block_lists.block_list import BlockList
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     from leakscope.corpus.build_settings import BuildSettings
-    from leakscope.corpus.builder import build_rows
+    from leakscope.corpus.building.builder import build_rows
     from leakscope.corpus.readers.rows import Row
 
     folder = tmp_path_factory.mktemp("gates")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from leakscope.corpus.build_settings import BuildSettings
-from leakscope.corpus.builder import build_rows
+from leakscope.corpus.building.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from resealed import reseal
 

@@ -1,7 +1,6 @@
 """Building a corpus: against plain dictionaries, whatever the shards and the memory."""
 
 import json
-import os
 import stat
 from collections import Counter, defaultdict
 
@@ -10,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leakscope.corpus import builder as build_module
 from leakscope.corpus.build_settings import BuildSettings
-from leakscope.corpus.builder import build, build_rows
+from leakscope.corpus.building.builder import build, build_rows
+from leakscope.corpus.parts.row_columns import user_hash
 from leakscope.corpus.readers.input_settings import InputSettings
 from leakscope.corpus.readers.rows import Row
-from leakscope.corpus.rows_by_user import HashedRow, in_user_order, user_hash
+from leakscope.corpus.split import in_validation
 from leakscope.corpus.store import Corpus
 from leakscope.corpus.words import words
 from leakscope.records.errors import LeakscopeError
@@ -61,7 +60,7 @@ def test_documents_come_back_as_they_went_in(tmp_path):
     assert sorted((u, t) for u, t, _ in found) == sorted((r.user, r.text) for r in ROWS)
     assert all(spelled == words(text) for _, text, spelled in found)
     order = [user for user, _, _ in found]
-    assert order == sorted(order, key=user_hash)
+    assert order == sorted(order, key=lambda user: user_hash(user.encode()))
     ann = [text for user, text, _ in found if user == "ann"]
     assert ann == ["the cat sat on the mat .", "a cat ... again"]
 
@@ -117,24 +116,9 @@ def _trainable(pairs):
     seen = Counter()
     held = []
     for user, _ in pairs:
-        held.append(build_module.in_validation(0.3, "document", 0, user, seen[user]))
+        held.append(in_validation(0.3, "document", 0, user, seen[user]))
         seen[user] += 1
     return not all(held)
-
-
-def test_memory_is_bounded_by_spilling_again_and_again(tmp_path):
-    rows = [
-        HashedRow(user_hash(f"u{i % 97}"), f"u{i % 97}", f"text {i} " * 20) for i in range(3000)
-    ]
-    found = list(in_user_order(rows, tmp_path / "spill", memory=4000))
-    expected = sorted(rows, key=lambda row: (row.hash, row.user))
-    assert found == expected
-    assert not list((tmp_path / "spill").rglob("*.arrows"))
-
-
-def test_one_user_larger_than_memory_keeps_the_order(tmp_path):
-    rows = [HashedRow(user_hash("bot"), "bot", f"{i} " * 50) for i in range(500)]
-    assert list(in_user_order(rows, tmp_path / "spill", memory=1000)) == rows
 
 
 def test_what_cannot_be_used_is_set_aside_and_counted(tmp_path):
@@ -264,21 +248,3 @@ def test_paths_may_be_strings(tmp_path):
     again = build([str(source)], tmp_path / "two", settings=EVERYTHING)
     assert made.manifest.digest == again.manifest.digest
     assert Corpus.open(str(tmp_path / "one")).manifest == made.manifest
-
-
-def test_spilled_text_is_private_from_its_first_byte(tmp_path):
-    """Whatever the umask, and while rows still arrive."""
-    seen = []
-
-    def rows():
-        for number in range(300):
-            yield HashedRow(user_hash(f"u{number}"), f"u{number}", "some text " * 40)
-            seen.extend((p, stat.S_IMODE(p.stat().st_mode)) for p in (tmp_path / "s").rglob("*"))
-
-    before = os.umask(0)
-    try:
-        list(in_user_order(rows(), tmp_path / "s", memory=1 << 14))
-    finally:
-        os.umask(before)
-    assert any(path.suffix == ".arrows" for path, _ in seen)
-    assert all(mode == (0o600 if path.suffix == ".arrows" else 0o700) for path, mode in seen)

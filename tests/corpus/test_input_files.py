@@ -1,7 +1,7 @@
 """What a manifest says of inputs that somebody else made."""
 
 from git_repositories import git, made
-from leakscope.corpus.builder import build
+from leakscope.corpus.building.builder import build
 
 
 def test_a_repository_is_described_by_its_head_without_its_settings(tmp_path, monkeypatch):

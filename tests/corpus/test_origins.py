@@ -11,7 +11,7 @@ import pytest
 from leakscope.canaries.canary_settings import PlantSettings
 from leakscope.commands.canary_plant import plant
 from leakscope.corpus.build_settings import BuildSettings
-from leakscope.corpus.builder import build, build_rows
+from leakscope.corpus.building.builder import build, build_rows
 from leakscope.corpus.cleaning.clean_settings import CleanSettings
 from leakscope.corpus.cleaning.cleaner import clean
 from leakscope.corpus.document_lookup import find_documents
@@ -19,7 +19,6 @@ from leakscope.corpus.manifest import OriginFile
 from leakscope.corpus.readers.detect import read
 from leakscope.corpus.readers.input_settings import InputSettings
 from leakscope.corpus.readers.rows import Origin, Row
-from leakscope.corpus.rows_by_user import HashedRow, in_user_order, user_hash
 from leakscope.corpus.shard_origins import origin_names
 from leakscope.corpus.split import ALL
 from leakscope.corpus.store import Corpus
@@ -81,17 +80,6 @@ def test_origins_are_no_part_of_what_a_corpus_is(tmp_path):
     assert [each.file for each in found(first)] != [each.file for each in found(second)]
     shards = [(each.path / "shards" / "00000.parquet").read_bytes() for each in (first, again)]
     assert shards[0] == shards[1]
-
-
-def test_origins_are_spilled_with_their_rows(tmp_path):
-    users = [f"u{number % 37}" for number in range(900)]
-    rows = [
-        HashedRow(user_hash(user), user, f"text {number} " * 9, None, number % 3, number + 1)
-        for number, user in enumerate(users)
-    ]
-    rows[7] = rows[7]._replace(input=None, row=None)
-    spilled = list(in_user_order(rows, tmp_path / "spill", memory=3000))
-    assert spilled == sorted(rows, key=lambda row: (row.hash, row.user))
 
 
 def test_cleaning_keeps_origins_and_their_files(tmp_path):

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from leakscope.corpus.builder import MANIFEST, build_rows
+from leakscope.corpus.building.builder import MANIFEST, build_rows
 from leakscope.corpus.manifest import CorpusManifest
 from leakscope.corpus.readers.rows import Row
 from leakscope.corpus.user_warnings import user_warnings

@@ -15,7 +15,7 @@ import pytest
 import leakscope
 from intact import require_intact
 from leakscope.corpus.build_settings import BuildSettings
-from leakscope.corpus.builder import build_rows
+from leakscope.corpus.building.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.corpus.split import TRAIN, VALIDATION
 from leakscope.corpus.store import Corpus

@@ -3,7 +3,7 @@
 import numpy as np
 
 from leakscope.corpus.build_settings import BuildSettings
-from leakscope.corpus.builder import build_rows
+from leakscope.corpus.building.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.models.word.architecture import Architecture
 from leakscope.training.dp.dp_settings import PrivacySettings

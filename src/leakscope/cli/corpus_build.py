@@ -4,11 +4,12 @@ from pathlib import Path
 
 from leakscope.cli.command import Argument, Asked, Command
 from leakscope.cli.corpus_info import print_corpus
-from leakscope.cli.progress_bars import STARTS_OVER
 
 
 def build(asked: Asked) -> None:
     """Build a corpus from (user, text) rows of any size; memory does not grow with it.
+
+    If it is interrupted, the same command goes on from what it has finished.
 
     Rows without a user, without text, or with invalid UTF-8 are set aside, counted and reported.
 
@@ -16,7 +17,7 @@ def build(asked: Asked) -> None:
     """
     from leakscope.commands.corpus_build import build as work
 
-    with asked.progress(STARTS_OVER) as progress:
+    with asked.progress() as progress:
         manifest = work(asked["inputs"], asked["out"], progress=progress, **asked.options)
     print_corpus(manifest, asked["json"])
 

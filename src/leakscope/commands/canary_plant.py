@@ -13,7 +13,7 @@ from leakscope.canaries.planting.row_sources import CorpusSource, DataSource
 from leakscope.commands.given import Given
 from leakscope.commands.signatures import takes_options_of
 from leakscope.corpus.build_settings import BuildSettings
-from leakscope.corpus.input_files import describe
+from leakscope.corpus.building.input_files import describe
 from leakscope.corpus.manifest import InputFile
 from leakscope.corpus.readers.input_settings import InputSettings
 from leakscope.corpus.store import Corpus

@@ -7,8 +7,9 @@ from typing import Any
 
 from leakscope.commands.given import Given
 from leakscope.commands.signatures import takes_options_of
+from leakscope.corpus.build_resources import BuildResources
 from leakscope.corpus.build_settings import BuildSettings
-from leakscope.corpus.builder import build as build_corpus
+from leakscope.corpus.building.builder import build as build_corpus
 from leakscope.corpus.manifest import CorpusManifest
 from leakscope.corpus.readers.input_settings import InputSettings
 from leakscope.engine.progress import Progress, silent
@@ -38,6 +39,7 @@ def build(
         Path(out),
         input_settings=how,
         settings=given.make(BuildSettings),
+        resources=given.make(BuildResources),
         progress=progress,
     )
     return corpus.manifest

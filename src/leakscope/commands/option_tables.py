@@ -70,6 +70,7 @@ _PARTS: dict[str, tuple[Part, ...]] = {
     "corpus build": (
         Part("leakscope.corpus.readers.input_settings:InputSettings", "Options"),
         Part("leakscope.corpus.build_settings:BuildSettings", "Options"),
+        Part("leakscope.corpus.build_resources:BuildResources", "Options"),
     ),
     "corpus clean": (Part("leakscope.corpus.cleaning.clean_settings:CleanSettings", "Options"),),
     "completion": (),

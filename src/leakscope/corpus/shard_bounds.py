@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from leakscope.corpus.manifest import CorpusManifest
-from leakscope.corpus.shard_writer import ORIGIN, SCHEMA
+from leakscope.corpus.shard_schema import ORIGIN, SCHEMA
 from leakscope.corpus.split import TRAIN, VALIDATION
 from leakscope.records.artifacts import damaged, open_parquet
 from leakscope.records.documents import Documents

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from leakscope.corpus.manifest import OriginFile
 from leakscope.corpus.readers.rows import Origin
 from leakscope.corpus.shard_bounds import ShardBounds, untrue
-from leakscope.corpus.shard_writer import ORIGIN
+from leakscope.corpus.shard_schema import ORIGIN
 from leakscope.records.artifacts import damaged, open_parquet
 from leakscope.records.documents import IntArray, LongArray
 

@@ -12,7 +12,7 @@ CJK = "\u3040-\u30ff\u3105-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\
 
 
 @cache
-def _marks() -> str:
+def combining_marks() -> str:
     """Combining marks as a regex class body: they belong to the letter before them.
 
     Python's `\\w` leaves them out, which would cut "e" + acute, or Devanagari, into pieces.
@@ -40,9 +40,9 @@ def _ascii_pattern() -> re.Pattern[str]:
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    letter, marks = f"[^\\W{CJK}]", f"[{_marks()}\u200d]"
+    letter, marks = f"[^\\W{CJK}]", f"[{combining_marks()}\u200d]"
     letters = f"{letter}+(?:{marks}+{letter}*)*"
-    return re.compile(f"{letters}(?:['’]{letters})*|{_RUNS}|\\S[{_marks()}]*")
+    return re.compile(f"{letters}(?:['’]{letters})*|{_RUNS}|\\S[{combining_marks()}]*")
 
 
 def _pattern_for(text: str) -> re.Pattern[str]:

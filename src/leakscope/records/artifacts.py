@@ -47,7 +47,7 @@ def already(path: Path) -> LeakscopeError:
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
     """A temporary path beside `path` that becomes `path` when the block ends well, 0600."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}.leakscope")
+    partial = partial_name(path)
     partial.touch(mode=0o600, exist_ok=False)
     try:
         yield partial
@@ -57,6 +57,11 @@ def whole_file(path: Path) -> Iterator[Path]:
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def partial_name(path: Path) -> Path:
+    """A new name beside `path` for what is to become it; `is_partial` knows it."""
+    return path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}.leakscope")
 
 
 def is_partial(path: Path) -> bool:

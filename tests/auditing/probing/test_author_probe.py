@@ -6,7 +6,7 @@ import torch
 
 from leakscope.auditing.probing.author_probe import probe_authors
 from leakscope.corpus.build_settings import BuildSettings
-from leakscope.corpus.builder import build_rows
+from leakscope.corpus.building.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.models.word.networks import make_network
 from leakscope.models.word.word_model import WordModel

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leakscope.corpus.build_settings import BuildSettings
-from leakscope.corpus.builder import build_rows
+from leakscope.corpus.building.builder import build_rows
 from leakscope.corpus.cleaning.clean_settings import CleanSettings
 from leakscope.corpus.cleaning.clean_summary import CleanSummary
 from leakscope.corpus.cleaning.cleaner import clean

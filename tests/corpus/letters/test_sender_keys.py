@@ -5,7 +5,7 @@ from collections import defaultdict
 import pytest
 from test_hidden_addresses import FORMS, hide
 
-from leakscope.corpus.builder import build
+from leakscope.corpus.building.builder import build
 from leakscope.corpus.letters.hidden_addresses import mark_of_whole
 from leakscope.corpus.letters.sender_keys import (
     BY_NAME,

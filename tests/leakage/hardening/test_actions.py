@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from leakscope.corpus.build_settings import BuildSettings
-from leakscope.corpus.builder import build
+from leakscope.corpus.building.builder import build
 from leakscope.corpus.document_lookup import find_documents
 from leakscope.leakage.hardening.actions import REPEATED, suggest
 from leakscope.leakage.pipeline import audit

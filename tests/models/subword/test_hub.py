@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from leakscope.corpus.build_settings import BuildSettings
-from leakscope.corpus.builder import build_rows
+from leakscope.corpus.building.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.models.subword.hub import find_model, is_hub_name, origin_of
 from leakscope.records.runs.run_manifest import open_run

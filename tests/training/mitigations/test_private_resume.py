@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from leakscope.corpus.build_settings import BuildSettings
-from leakscope.corpus.builder import build_rows
+from leakscope.corpus.building.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.models.word.model_directory import load_config
 from leakscope.records.errors import LeakscopeError

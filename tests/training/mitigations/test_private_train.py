@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file
 
 from leakscope.corpus.build_settings import BuildSettings
-from leakscope.corpus.builder import build_rows
+from leakscope.corpus.building.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.models.word.architecture import KINDS, Architecture
 from leakscope.models.word.model_directory import load_config, load_model

@@ -22,7 +22,7 @@ from leakscope.canaries.planting.real_canaries import listed_for_manifest
 from leakscope.canaries.planting.row_sinks import RowSink, row_sink
 from leakscope.canaries.planting.row_sources import RowSource
 from leakscope.corpus.build_settings import BuildSettings
-from leakscope.corpus.builder import build_rows
+from leakscope.corpus.building.builder import build_rows
 from leakscope.corpus.manifest import InputFile, OriginFile
 from leakscope.corpus.readers.rows import Origin, Row
 from leakscope.corpus.split import TRAIN

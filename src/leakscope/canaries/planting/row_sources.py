@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from leakscope.corpus.build_settings import BuildSettings
-from leakscope.corpus.builder import row_problem
+from leakscope.corpus.parts.python_rows import row_problem
 from leakscope.corpus.readers.byte_lines import lines
 from leakscope.corpus.readers.detect import detect, read
 from leakscope.corpus.readers.input_settings import InputSettings

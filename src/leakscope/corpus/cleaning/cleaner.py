@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from leakscope.corpus.builder import CORPUS_FILES, build_into
+from leakscope.corpus.building.builder import CORPUS_FILES, build_into
 from leakscope.corpus.cleaning.clean_settings import CleanSettings
 from leakscope.corpus.cleaning.clean_summary import CleanSummary, Sizes
 from leakscope.corpus.cleaning.duplicates import KEPT, exact_duplicates, lowered, near_duplicates

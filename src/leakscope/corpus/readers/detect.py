@@ -3,7 +3,8 @@
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from itertools import islice
+from functools import cache
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -93,18 +94,25 @@ def read_all(paths: Iterable[Path], settings: InputSettings) -> Iterator[Row]:
     """Return the rows of files or folders, one after the other, as `read` does, each with its
     origin; the users of mail are told by the senders of all of it.
     """
+    return chain.from_iterable(rows_by_input(paths, settings))
+
+
+def rows_by_input(paths: Iterable[Path], settings: InputSettings) -> list[Iterator[Row]]:
+    """The same for each file or folder."""
     inputs = [(path, _format(path, settings)) for path in paths]
+    mail = [(path, how.letters) for path, how in inputs if how.letters is not None]
 
-    def rows() -> Iterator[Row]:
-        mail = [(path, how.letters) for path, how in inputs if how.letters is not None]
-        keys = SenderKeys(sender for path, letters in mail for sender in letters.senders(path))
-        for place, (path, how) in enumerate(inputs):
-            if how.letters is None:
-                yield from numbered(how.read(path, settings), place)
-            else:
-                yield from numbered(how.letters.read(path, settings, keys), place)
+    @cache
+    def keys() -> SenderKeys:
+        return SenderKeys(sender for path, letters in mail for sender in letters.senders(path))
 
-    return rows()
+    def rows(place: int, path: Path, how: Format) -> Iterator[Row]:
+        if how.letters is None:
+            yield from numbered(how.read(path, settings), place)
+        else:
+            yield from numbered(how.letters.read(path, settings, keys()), place)
+
+    return [rows(place, path, how) for place, (path, how) in enumerate(inputs)]
 
 
 def _format(path: Path, settings: InputSettings) -> Format:

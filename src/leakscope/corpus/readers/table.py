@@ -176,7 +176,7 @@ def _entry(path: Path, key: str) -> list[Any]:
 
 def rows_of_batch(batch: Any, settings: InputSettings) -> Iterator[Row]:
     """Yield the rows of a record batch; values that cannot be used spoil no others."""
-    columns = [_checked(batch.column(name)) for name in wanted_columns(settings)]
+    columns = [checked_column(batch.column(name)) for name in wanted_columns(settings)]
     for start in range(0, batch.num_rows, BATCH):
         yield from map(row_of, *(_values(column, start) for column in columns))
 
@@ -190,7 +190,7 @@ def _values(column: Any, start: int) -> list[Any]:
     return list(part.to_pylist())
 
 
-def _checked(column: Any) -> Any:
+def checked_column(column: Any) -> Any:
     """Return a column with strings as bytes, so that an invalid one does not spoil the others.
 
     Damaged offsets, which would make pyarrow read outside of its buffers, raise ArrowInvalid.

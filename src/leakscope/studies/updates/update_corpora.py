@@ -15,7 +15,7 @@ from leakscope.canaries.canary_settings import PlantSettings
 from leakscope.canaries.planting.placement import users_of
 from leakscope.canaries.planting.row_sources import CorpusSource
 from leakscope.canaries.planting.word_choices import frequent_words
-from leakscope.corpus.builder import MANIFEST, build_rows
+from leakscope.corpus.building.builder import MANIFEST, build_rows
 from leakscope.corpus.lexicon import Lexicon
 from leakscope.corpus.manifest import InputFile, OriginFile
 from leakscope.corpus.readers.rows import Origin, Row

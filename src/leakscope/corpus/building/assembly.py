@@ -1,0 +1,118 @@
+"""From parts that were read to all files of a corpus but its manifest."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from leakscope.corpus.building.lexicon_merge import MergedLexicon, merge_lexicons
+from leakscope.corpus.building.number_stage import NumberStage, both_intact
+from leakscope.corpus.building.shard_plan import CorpusSizes, ShardPlan, plan_shards
+from leakscope.corpus.building.shard_stage import ShardStage, corpus_digest
+from leakscope.corpus.building.user_pieces import UserPiece, user_pieces
+from leakscope.corpus.parts.part_files import make_parts, part_paths
+from leakscope.corpus.parts.reading import BuildContext, ReadParts, code_identity
+from leakscope.records.artifacts import digest_of, private_directory
+from leakscope.records.output_claim import remove
+from leakscope.records.seal import OWN
+
+PARQUET = ".parquet"
+
+
+@dataclass(frozen=True)
+class Assembled:
+    """What the manifest says of the files."""
+
+    digest: str
+    lexicon: MergedLexicon
+    shards: list[str]
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """Documents in user order and in words, by pieces of users."""
+
+    parts: list[Path]
+    pieces: list[UserPiece]
+    plan: ShardPlan
+
+    @property
+    def sizes(self) -> CorpusSizes:
+        """How much there is."""
+        return self.plan.sizes
+
+
+def number(read: ReadParts, context: BuildContext) -> Numbered:
+    """Bring the documents of each user together, and split them into words."""
+    how = context.settings
+    pieces = user_pieces(read.paths, context.resources.piece_bytes)
+    known = digest_of(
+        [
+            *code_identity(),
+            [path.name for path in read.paths],
+            read.first_rows,
+            [how.lowercase, how.validation, how.split_by, how.seed],
+        ]
+    )
+    stage = NumberStage(tuple(read.paths), tuple(read.first_rows), tuple(pieces), how)
+    parts = make_parts(
+        stage,
+        [digest_of([known, asdict(piece)]) for piece in pieces],
+        context.folder,
+        threads=context.resources.threads,
+        progress=context.progress,
+        keep=both_intact,
+    )
+    return Numbered(parts, pieces, plan_shards(parts, pieces, how.shard_words))
+
+
+def assemble(numbered: Numbered, context: BuildContext, lexicon: Path, shards: Path) -> Assembled:
+    """Write the lexicon and the shards."""
+    # The digest goes through all text in its order, so it has a thread of its own.
+    with ThreadPoolExecutor(1) as aside:
+        digest = aside.submit(corpus_digest, numbered.parts)
+        merged = merge_lexicons(numbered.parts, numbered.pieces, context.settings.order, lexicon)
+        names = _shards(numbered, merged, context, shards)
+        return Assembled(digest.result(), merged, names)
+
+
+def _shards(
+    numbered: Numbered, lexicon: MergedLexicon, context: BuildContext, folder: Path
+) -> list[str]:
+    """Write the shards into their folder; their names."""
+    plan = numbered.plan
+    stage = ShardStage(tuple(numbered.parts), plan, lexicon.final)
+    known = digest_of([[path.name for path in numbered.parts], lexicon.digest])
+    keys = [
+        digest_of(
+            [
+                known,
+                [[asdict(part) for part in group] for group in shard],
+                plan.first_user[shard[0][0].part],
+                plan.first_document[shard[0][0].part],
+            ]
+        )
+        for shard in plan.shards
+    ]
+    names = [f"{index:05d}{PARQUET}" for index in range(len(keys))]
+    waiting = part_paths(stage, keys, context.folder, PARQUET)
+    for name, part in zip(names, waiting, strict=True):
+        # A build that was killed while it put shards into their places.
+        if (folder / name).is_file() and not part.exists() and _sealed(part):
+            (folder / name).replace(part)
+    remove(folder)
+    made = make_parts(
+        stage,
+        keys,
+        context.folder,
+        threads=context.resources.threads,
+        progress=context.progress,
+        suffix=PARQUET,
+    )
+    private_directory(folder)
+    for name, part in zip(names, made, strict=True):
+        part.replace(folder / name)
+    return names
+
+
+def _sealed(part: Path) -> bool:
+    return part.with_name(part.name + OWN).exists()

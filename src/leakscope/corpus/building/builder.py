@@ -1,0 +1,206 @@
+"""`corpus build`: from rows to a corpus directory, by way of parts on disk.
+
+The rows are read into parts that are sorted by user; pieces of users are brought together from all
+parts, split into words and counted; their lexicons become one; and the shards are written with it.
+Parts of the same input and settings are found again, so a killed build goes on.
+"""
+
+import platform
+import shutil
+from collections.abc import Iterable
+from importlib.metadata import version
+from pathlib import Path
+
+from leakscope.corpus.build_resources import BuildResources
+from leakscope.corpus.build_settings import BuildSettings
+from leakscope.corpus.building.assembly import Assembled, assemble, number
+from leakscope.corpus.building.input_files import describe
+from leakscope.corpus.building.shard_plan import CorpusSizes
+from leakscope.corpus.manifest import (
+    SCHEMA_VERSION,
+    CorpusManifest,
+    InputFile,
+    OriginFile,
+    SplitCounts,
+)
+from leakscope.corpus.parts.reading import BuildContext, ReadParts, read_inputs, read_rows
+from leakscope.corpus.parts.row_columns import SPLITS, ReadTally
+from leakscope.corpus.readers.input_settings import InputSettings
+from leakscope.corpus.readers.rows import Row
+from leakscope.corpus.split import TRAIN, VALIDATION
+from leakscope.corpus.store import Corpus
+from leakscope.engine.progress import Progress, silent
+from leakscope.records.artifacts import already, private_directory, read_json, write_sealed
+from leakscope.records.errors import LeakscopeError
+from leakscope.records.output_claim import Claim, claimed, remove
+from leakscope.records.seal import SEAL
+
+BUILDING, SHARDS, LEXICON, MANIFEST = ".building", "shards", "lexicon.parquet", "manifest.json"
+CORPUS_FILES = (MANIFEST, BUILDING, SHARDS, LEXICON, SEAL)
+
+
+def build(
+    inputs: str | Path | Iterable[str | Path],
+    out: str | Path,
+    *,
+    input_settings: InputSettings | None = None,
+    settings: BuildSettings | None = None,
+    resources: BuildResources | None = None,
+    progress: Progress = silent,
+) -> Corpus:
+    """Build a corpus from files, mail folders or repositories; see `readers.detect`.
+
+    A build that was killed or interrupted goes on from the parts that it has finished; one whose
+    input cannot be used leaves nothing.
+    """
+    paths = [Path(path) for path in ([inputs] if isinstance(inputs, str | Path) else inputs)]
+    how, settings = input_settings or InputSettings(), settings or BuildSettings()
+    described = [describe(path, how.format) for path in paths]
+    said = {
+        "settings": settings,
+        "inputs": described,
+        "origins": [OriginFile.of(each) for each in described],
+        "split_given": how.split_column is not None,
+    }
+    with claimed(Path(out), "corpus build") as claim:
+        if (claim.path / MANIFEST).exists():
+            return _finished(claim, said)
+        claim.clear({LEXICON, SEAL}, keep={BUILDING, SHARDS})
+        claim.sweep(folder for folder in [claim.path / BUILDING] if folder.is_dir())
+        context = _context(claim, settings, resources, progress)
+        try:
+            return _build(claim, read_inputs(paths, described, how, context), context, said)
+        except LeakscopeError:
+            _leave_nothing(claim)
+            raise
+
+
+def build_rows(
+    rows: Iterable[Row],
+    out: str | Path,
+    *,
+    inputs: list[InputFile] | None = None,
+    origins: list[OriginFile] | None = None,
+    settings: BuildSettings | None = None,
+    split_given: bool = False,
+    progress: Progress = silent,
+) -> Corpus:
+    """Build a corpus from any stream of rows. `split_given`: they say which part they belong to, as
+    whoever trained on them knows it. `origins`: the files that the origins of rows name.
+    """
+    with claimed(Path(out), "corpus build") as claim:
+        return build_into(
+            claim,
+            rows,
+            inputs=inputs,
+            origins=origins,
+            settings=settings,
+            split_given=split_given,
+            progress=progress,
+        )
+
+
+def build_into(
+    claim: Claim,
+    rows: Iterable[Row],
+    *,
+    inputs: list[InputFile] | None = None,
+    origins: list[OriginFile] | None = None,
+    settings: BuildSettings | None = None,
+    split_given: bool = False,
+    progress: Progress = silent,
+) -> Corpus:
+    """`build_rows` in a directory that the caller has claimed; what an interrupted build left
+    there is removed, and a build that fails leaves nothing.
+    """
+    claim.clear(set(CORPUS_FILES) - {MANIFEST})
+    context = _context(claim, settings or BuildSettings(), None, progress)
+    said = {"inputs": inputs or [], "origins": origins or [], "split_given": split_given}
+    try:
+        return _build(claim, read_rows(rows, context), context, said)
+    except BaseException:
+        _leave_nothing(claim)
+        raise
+
+
+def _context(
+    claim: Claim, settings: BuildSettings, resources: BuildResources | None, progress: Progress
+) -> BuildContext:
+    folder = private_directory(claim.path / BUILDING)
+    return BuildContext(folder, settings, resources or BuildResources(), progress)
+
+
+def _leave_nothing(claim: Claim) -> None:
+    for name in CORPUS_FILES:  # they hold text
+        remove(claim.path / name)
+
+
+def _finished(claim: Claim, said: dict[str, object]) -> Corpus:
+    """The corpus of a build that was killed after its last file; raise if it is another one."""
+    manifest = read_json(claim.path / MANIFEST, CorpusManifest, "a corpus")
+    if any(getattr(manifest, name) != value for name, value in said.items()):
+        raise already(claim.path)
+    remove(claim.path / BUILDING)
+    return Corpus.open(claim.path)
+
+
+def _build(claim: Claim, read: ReadParts, context: BuildContext, said: dict[str, object]) -> Corpus:
+    """Make the corpus of what was read; the manifest also says what is `said`."""
+    out = claim.path
+    numbered = number(read, context)
+    if not numbered.sizes.split_documents[SPLITS.index(TRAIN)]:
+        raise _nothing_left(numbered.sizes, read.tally)
+    made = assemble(numbered, context, out / LEXICON, out / SHARDS)
+    manifest = _manifest(context.settings, read.tally, numbered.sizes, made)
+    shards = [f"{SHARDS}/{name}" for name in made.shards]
+    # Last but for the parts, which hold what is missing as long as something is.
+    write_sealed(out / MANIFEST, manifest.model_copy(update=said), [LEXICON, *shards])
+    shutil.rmtree(context.folder)
+    return Corpus.open(out)
+
+
+def _manifest(
+    settings: BuildSettings, tally: ReadTally, sizes: CorpusSizes, made: Assembled
+) -> CorpusManifest:
+    counts = {
+        name: SplitCounts(
+            users=sizes.split_users[place],
+            documents=sizes.split_documents[place],
+            words=sizes.split_words[place],
+        )
+        for place, name in enumerate(SPLITS)
+    }
+    return CorpusManifest(
+        schema_version=SCHEMA_VERSION,
+        versions={
+            "charset-normalizer": version("charset-normalizer"),
+            "leakscope": version("leakscope"),
+            "pyarrow": version("pyarrow"),
+            "python": platform.python_version(),
+        },
+        settings=settings,
+        inputs=[],
+        digest=made.digest,
+        lexicon_digest=made.lexicon.digest,
+        lexicon=made.lexicon.size,
+        shards=made.shards,
+        train=counts[TRAIN],
+        validation=counts[VALIDATION],
+        users=sizes.users,
+        documents_per_user=sizes.quantiles(),
+        set_aside=dict(sorted(tally.aside.items())),
+        doubtful=dict(sorted(tally.doubts.items())) if tally.known else None,
+        most_words=sizes.most_words,
+    )
+
+
+def _nothing_left(sizes: CorpusSizes, tally: ReadTally) -> LeakscopeError:
+    reasons = ", ".join(f"{count} with {reason}" for reason, count in tally.aside.items())
+    if sizes.documents:
+        why = (
+            f"all {sizes.documents} were held out for validation; give a smaller --validation, or "
+            f"another --split-column"
+        )
+    else:
+        why = f"{reasons} set aside" if reasons else "the input is empty"
+    return LeakscopeError(f"No document is left to train on: {why}.")

@@ -1,0 +1,1 @@
+"""The rows of all inputs as parts on disk: columns, read by compiled code where it can, by user."""
