@@ -8,11 +8,15 @@ SMALL = (
 )  # fmt: skip
 
 
-def test_a_model_by_two_workers(leakscope, tmp_path):
-    corpus = tiny_corpus(tmp_path / "corpus")
-    ran = leakscope("train", corpus.path, *SMALL, "--workers", 2, "--out", tmp_path / "m")
-    assert ran.code == 0 and "validation perplexity" in ran.out
-    assert load_config(tmp_path / "m").progress["epoch"] == 1.0
+def test_a_private_model_by_two_workers_without_a_seed(leakscope, tmp_path):
+    """At the checkpoint after every second step, the workers' weights are compared."""
+    corpus, out = tiny_corpus(tmp_path / "corpus"), tmp_path / "m"
+    private = ("--mitigation", "dp", "--noise-multiplier", 0.7, "--sampling-rate", 0.1)
+    often = ("--checkpoint-steps", 2, "--workers", 2, "--threads", 2)
+    ran = leakscope("train", corpus.path, *SMALL, *private, *often, "--out", out)
+    assert ran.code == 0 and "validation perplexity" in ran.out, ran.err
+    found = load_config(out).privacy
+    assert found.steps == 10 and found.lost_steps == 0 and found.epsilon > 0
 
 
 def test_what_is_refused(fails, tmp_path, monkeypatch):
