@@ -36,16 +36,13 @@ class Trained:
     """What was asked for and is not there, and why, a sentence each."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Running:
     """How a training is run; nothing of it decides the weights, but for rounding."""
 
     workers: int = 1
     """Processes on this machine that share every step."""
     clock: Clock = time.perf_counter
-
-
-ALONE = Running()
 
 
 def train(
@@ -57,7 +54,7 @@ def train(
     without_users: IntArray | None = None,
     vocabulary_from: Path | None = None,
     progress: Progress = silent,
-    running: Running = ALONE,
+    running: Running | None = None,
 ) -> Trained:
     """Train a word-level model on the corpus's training documents into the directory `out`,
     leaving out those of some users. The vocabulary is the whole corpus's all the same, or that of
@@ -67,6 +64,7 @@ def train(
     randomness is secret, to weights as private as what it has spent. With another number of workers
     the weights are the same but for rounding.
     """
+    running = running or Running()
     check_workers(settings, running.workers)
     started_from = None
     if warm_start is not None:
