@@ -22,6 +22,7 @@ from benchmarks import (
     secrets,
     training,
     updates,
+    workers,
 )
 from benchmarks.lines import Line, save, show
 
@@ -34,6 +35,7 @@ GROUPS = {
     "private": private.lines,
     "regularizers": regularizers.lines,
     "updates": updates.lines,
+    "workers": workers.lines,
     "scaling": scaling.lines,
     "public": reporting.public_lines,
     "reporting": reporting.lines,
@@ -56,4 +58,5 @@ def main() -> None:
         raise SystemExit(1)
 
 
-main()
+if __name__ == "__main__":  # and not in the processes that a benchmark starts
+    main()

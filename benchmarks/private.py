@@ -18,7 +18,8 @@ from leakscope.training.dp.noise.noise_source import noise_source
 from leakscope.training.dp.noisy_gradient import release
 from leakscope.training.dp.privacy_plan import plan_of
 from leakscope.training.steps.batches import Batch, TrainingText
-from leakscope.training.steps.plain_step import take_step
+from leakscope.training.steps.loss import training_loss
+from leakscope.training.steps.plain_step import descend
 
 SHAPES = ((64, 1, 2.0), (8, 16, 1.5))  # users, documents of each, bar
 VOCABULARY = 10_000
@@ -70,7 +71,7 @@ def against_plain(preset: str, users: int, each: int, bar: float, repeats: int) 
     ours, (plain, to_plain) = PrivateStep(preset, batch, owners, users), fresh(preset)
 
     def theirs() -> None:
-        take_step(plain, to_plain, batch, None, 5.0)
+        descend(plain, to_plain, training_loss(plain, batch, None), 5.0)
 
     private, usual = interleaved(ours, theirs, repeats)
     name = f"private step / plain step {preset}, {users} users x {each}"

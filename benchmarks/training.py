@@ -7,7 +7,8 @@ from benchmarks.lines import Line, interleaved
 from leakscope.models.word.architecture import PRESETS
 from leakscope.models.word.networks import Network, make_network
 from leakscope.training.steps.batches import Batch, TrainingText, epoch_order
-from leakscope.training.steps.plain_step import make_optimizer, take_step
+from leakscope.training.steps.loss import training_loss
+from leakscope.training.steps.plain_step import descend, make_optimizer
 from leakscope.training.train_settings import TrainSettings
 
 PRESET = "lstm-2x128"
@@ -45,8 +46,9 @@ def lines(words: int = 300_000, steps: int = 25) -> list[Line]:
 
     def ours() -> None:
         for pieces in order:
-            batch = text.batch(pieces)
-            losses[0].append(take_step(networks[0], fast, batch, None, settings.clip))
+            loss = training_loss(networks[0], text.batch(pieces), None)
+            descend(networks[0], fast, loss, settings.clip)
+            losses[0].append(float(loss.detach()))
 
     def theirs() -> None:
         for pieces in order:

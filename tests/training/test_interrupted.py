@@ -8,7 +8,7 @@ import pytest
 
 from leakscope.models.word.model_directory import load_config
 from leakscope.training.dp.ledger import read_phases
-from leakscope.training.loop import train
+from leakscope.training.loop import Running, train
 from leakscope.training.mitigations.plain_settings import PlainSettings
 from private_training import private, tiny_corpus
 
@@ -54,7 +54,7 @@ def test_the_step_is_finished_and_kept(corpus, tmp_path, kind, call):
         told.append((stage, note))
 
     with pytest.raises(KeyboardInterrupt):
-        train(corpus, out, asked, clock=clock(call, 1), progress=progress)
+        train(corpus, out, asked, running=Running(clock=clock(call, 1)), progress=progress)
     steps = (call + 1) // 2
     assert json.loads((out / "checkpoint.json").read_text())["total_steps"] == steps
     assert told[-1][0] == "checkpoint" and f"all {steps} steps of" in told[-1][1]
@@ -71,7 +71,7 @@ def test_the_step_is_finished_and_kept(corpus, tmp_path, kind, call):
 def test_what_was_due_after_the_step_is_made_up_for(corpus, tmp_path):
     asked = private(epochs=2, checkpoint_steps=1000, snapshot_steps=1)
     with pytest.raises(KeyboardInterrupt):
-        train(corpus, tmp_path / "m", asked, clock=clock(3, 1))
+        train(corpus, tmp_path / "m", asked, running=Running(clock=clock(3, 1)))
     assert not (tmp_path / "m" / "snapshots" / "step-0000002").exists()
     train(corpus, tmp_path / "m", asked)
     assert (tmp_path / "m" / "snapshots" / "step-0000002" / "config.json").exists()
@@ -79,6 +79,6 @@ def test_what_was_due_after_the_step_is_made_up_for(corpus, tmp_path):
 
 def test_the_second_time_it_stops_at_once(corpus, tmp_path):
     with pytest.raises(KeyboardInterrupt):
-        train(corpus, tmp_path / "m", settings("dp"), clock=clock(9, 2))
+        train(corpus, tmp_path / "m", settings("dp"), running=Running(clock=clock(9, 2)))
     # That of the first epoch, of 4 steps, is there and no later one.
     assert json.loads((tmp_path / "m" / "checkpoint.json").read_text())["total_steps"] == 4

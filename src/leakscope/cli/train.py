@@ -1,9 +1,11 @@
 """`leakscope train`."""
 
+import os
 from pathlib import Path
 
 from leakscope.cli.command import Argument, Asked, Command
 from leakscope.cli.printing import say, tell
+from leakscope.records.errors import LeakscopeError
 
 INTERRUPTED = (
     "the same command goes on from the last checkpoint, or starts over if there is none yet"
@@ -24,6 +26,7 @@ def train(asked: Asked) -> None:
     """
     from leakscope.commands.train import train as work
 
+    _refuse_other_launchers()
     with asked.progress(INTERRUPTED) as progress:
         trained = work(asked["corpus"], asked["out"], progress=progress, **asked.options)
     last = trained.history[-1]
@@ -35,6 +38,15 @@ def train(asked: Asked) -> None:
     _print_privacy(trained.path)
     for why in trained.missed:
         tell(f"note: {why}")
+
+
+def _refuse_other_launchers() -> None:
+    """Refuse to be one of several: each would train the same model into the same directory."""
+    if "RANK" in os.environ and os.environ.get("WORLD_SIZE", "1") != "1":
+        raise LeakscopeError(
+            "leakscope starts its workers itself, on one machine; leave out torchrun, and give "
+            "--workers."
+        )
 
 
 def _print_privacy(model: Path) -> None:

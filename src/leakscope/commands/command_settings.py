@@ -185,8 +185,10 @@ class TrainChoices:
     """A model of the same architecture to start from."""
     vocabulary_from: Path | None = field(default=None, metadata={"group": "Training"})
     """A model whose vocabulary to take, instead of the corpus's own words."""
+    workers: int = field(default=1, metadata={"group": "Training"})
+    """Processes on this machine that share every step, in plain and in private training."""
     threads: int | None = field(default=None, metadata={"group": "Training"})
-    """CPU threads; by default all."""
+    """CPU threads of all workers together; by default all."""
     mitigation: str = field(
         default="none",
         metadata={
@@ -198,5 +200,5 @@ class TrainChoices:
     (docs/privacy.md), adversarial and triplet are regularizers (docs/regularizers.md)."""
 
     def __post_init__(self) -> None:
-        if self.threads is not None and self.threads < 1:
-            raise LeakscopeError("The number of threads must be at least 1.")
+        if self.workers < 1 or (self.threads is not None and self.threads < 1):
+            raise LeakscopeError("--workers and --threads must be at least 1.")

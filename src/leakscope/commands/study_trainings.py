@@ -22,8 +22,8 @@ USUAL: dict[str, dict[str, Any]] = {
 }
 """The trainings that are compared if no file says which."""
 DECIDED = {
-    "seed", "snapshot_steps", "snapshot_at_epsilon", "until_perplexity", "threads", "warm_start",
-    "vocabulary_from",
+    "seed", "snapshot_steps", "snapshot_at_epsilon", "until_perplexity", "workers", "threads",
+    "warm_start", "vocabulary_from",
 }  # fmt: skip
 """Options of `train` that are not a single training's to choose in a study."""
 

@@ -11,7 +11,7 @@ from leakscope.commands.train_options import train_settings
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
 from leakscope.records.received_files import refuse_special_files
-from leakscope.training.loop import Trained
+from leakscope.training.loop import Running, Trained
 from leakscope.training.loop import train as run_training
 
 
@@ -44,4 +44,5 @@ def train(
         warm_start=chosen.warm_start,
         vocabulary_from=chosen.vocabulary_from,
         progress=progress,
+        running=Running(workers=chosen.workers),
     )

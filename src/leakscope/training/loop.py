@@ -15,6 +15,8 @@ from leakscope.records.models.earlier_config import digested_training
 from leakscope.records.models.model_config import users_digest
 from leakscope.records.output_claim import claimed
 from leakscope.training.checkpoint import find_checkpoint
+from leakscope.training.distributed.crew import crew_of
+from leakscope.training.followed_training import FollowedTraining, check_workers
 from leakscope.training.history import HISTORY_FILES
 from leakscope.training.identity import Identity
 from leakscope.training.mitigations.registry import kept_files
@@ -34,6 +36,15 @@ class Trained:
     """What was asked for and is not there, and why, a sentence each."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Running:
+    """How a training is run; nothing of it decides the weights, but for rounding."""
+
+    workers: int = 1
+    """Processes on this machine that share every step."""
+    clock: Clock = time.perf_counter
+
+
 def train(
     corpus: Corpus,
     out: Path,
@@ -43,15 +54,18 @@ def train(
     without_users: IntArray | None = None,
     vocabulary_from: Path | None = None,
     progress: Progress = silent,
-    clock: Clock = time.perf_counter,
+    running: Running | None = None,
 ) -> Trained:
     """Train a word-level model on the corpus's training documents into the directory `out`,
     leaving out those of some users. The vocabulary is the whole corpus's all the same, or that of
     another model.
 
     An interrupted training is resumed by the same call, to the same weights bit for bit; one whose
-    randomness is secret, to weights as private as what it has spent.
+    randomness is secret, to weights as private as what it has spent. With another number of workers
+    the weights are the same but for rounding.
     """
+    running = running or Running()
+    check_workers(settings, running.workers)
     started_from = None
     if warm_start is not None:
         load_config(warm_start)  # says so if it is no model
@@ -77,12 +91,15 @@ def train(
             # Killed before its first checkpoint, a training leaves at most these behind. What a
             # mitigation has written for good stays.
             claim.clear(("checkpoints", "snapshots", *HISTORY_FILES))
-        run = TrainingRun(TrainingSetup(corpus, settings, start), out, identity, progress, clock)
-        if state is not None:
-            claim.sweep(path for path in out.glob("snapshots/*") if path.is_dir())
-            progress("resume", state.total_steps, None, f"at step {state.total_steps}")
-            run.resume(state)
-        run.finish()
+        task = FollowedTraining(corpus.path, settings, start, out, state)
+        with crew_of(task, running.workers) as crew:
+            setup = TrainingSetup(corpus, settings, start, crew.ranks)
+            run = TrainingRun(setup, out, identity, crew, progress, running.clock)
+            if state is not None:
+                claim.sweep(path for path in out.glob("snapshots/*") if path.is_dir())
+                progress("resume", state.total_steps, None, f"at step {state.total_steps}")
+                run.resume(state)
+            run.finish()
     return Trained(out, run.history, run.missed)
 
 

@@ -17,6 +17,8 @@ from leakscope.training.checkpoint import (
     remove_checkpoints,
     save_checkpoint,
 )
+from leakscope.training.distributed.crew import Crew
+from leakscope.training.followed_training import weights_of
 from leakscope.training.history import (
     HISTORY_FILES,
     TOP_K,
@@ -39,10 +41,16 @@ class TrainingRun:
     """Runs the steps of a mitigation and keeps what they make."""
 
     def __init__(
-        self, setup: TrainingSetup, out: Path, identity: Identity, progress: Progress, clock: Clock
+        self,
+        setup: TrainingSetup,
+        out: Path,
+        identity: Identity,
+        crew: Crew,
+        progress: Progress,
+        clock: Clock,
     ) -> None:
         self._setup, self._out, self._identity = setup, out, identity
-        self._progress, self._clock = progress, clock
+        self._crew, self._progress, self._clock = crew, progress, clock
         self._model, self._settings = setup.model, setup.settings
         self._trained = TrainedNetwork(setup.model.network, setup.optimizer)
         given = setup.settings.mitigation
@@ -63,6 +71,7 @@ class TrainingRun:
 
     def finish(self) -> None:
         """Run the remaining steps and write the model."""
+        self._crew.assemble()  # all of them, while the checkpoint that they begin with is there
         try:
             self._mitigation.open(self._out, self._total_steps)
             self._tell_warnings()
@@ -155,6 +164,7 @@ class TrainingRun:
 
     def _take(self) -> None:
         begin = self._clock()
+        self._crew.begin(self._total_steps)
         taken = self._mitigation.take(self._total_steps)
         self._loss += taken.loss
         self._words += taken.words
@@ -210,6 +220,7 @@ class TrainingRun:
         return (self._out / "snapshots" / snapshot / "config.json").exists()
 
     def _checkpoint(self) -> None:
+        self._crew.check_digest(lambda: weights_of(self._model.network))
         state = Checkpoint(
             settings_digest=self._identity.digest,
             made_with=self._identity.shareable,

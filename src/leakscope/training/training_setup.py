@@ -25,6 +25,7 @@ from leakscope.records.documents import Documents, IntArray
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.mitigation_record import MitigationRecord
 from leakscope.records.models.model_config import ModelConfig, Without, users_digest
+from leakscope.training.distributed.rank_group import RankGroup
 from leakscope.training.mitigations.mitigation import Workbench
 from leakscope.training.steps.batches import TrainingText
 from leakscope.training.steps.plain_step import make_optimizer
@@ -48,8 +49,10 @@ class StartingPoint:
 class TrainingSetup:
     """A fresh network with its optimizer, and its text."""
 
-    def __init__(self, corpus: Corpus, settings: TrainSettings, start: StartingPoint) -> None:
-        self.corpus, self.settings, self._start = corpus, settings, start
+    def __init__(
+        self, corpus: Corpus, settings: TrainSettings, start: StartingPoint, ranks: RankGroup
+    ) -> None:
+        self.corpus, self.settings, self._start, self._ranks = corpus, settings, start, ranks
         vocabulary = (
             known_words(corpus.lexicon, settings.vocabulary, settings.vocabulary_users)
             if start.vocabulary_from is None
@@ -81,6 +84,7 @@ class TrainingSetup:
         settings, words_from = self.settings, self._words_from
         left_out = "" if self._without is None else self._without.digest
         return Workbench(
+            ranks=self._ranks,
             network=self.model.network,
             optimizer=self.optimizer,
             text=self._text,

@@ -110,11 +110,11 @@ def stop_after(steps):
 
 def test_every_step_takes_its_own_terms_and_a_resumed_training_is_the_same(tmp_path, monkeypatch):
     corpus, drawn, clipped = tiny_corpus(tmp_path / "corpus"), [], []
-    draw, write = PoissonSampler.draw, Clipper.write
+    choose, write = PoissonSampler.choose, Clipper.write
     monkeypatch.setattr(
         PoissonSampler,
-        "draw",
-        lambda self, step, rate: drawn.append(rate) or draw(self, step, rate),
+        "choose",
+        lambda self, step, rate: drawn.append(rate) or choose(self, step, rate),
     )
     monkeypatch.setattr(
         Clipper, "write", lambda self, *given: clipped.append(given[3]) or write(self, *given)

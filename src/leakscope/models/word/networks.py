@@ -4,7 +4,7 @@ because scoring and training need only parts of it (see `output`).
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -19,12 +19,35 @@ Cached = tuple[Tensor, Tensor]
 """Keys and values of a block, each [n, heads, t, width / heads]."""
 
 
-def dropout(x: Tensor, rate: float, generator: torch.Generator | None) -> Tensor:
-    """Inverted dropout with the caller's generator; none without one (evaluation)."""
-    if generator is None or rate == 0:
+class DropoutRows(NamedTuple):
+    """Dropout for some rows of a batch whose other rows are computed elsewhere: what is kept is
+    drawn for the whole batch, so that it is the same wherever a row is computed.
+    """
+
+    generator: torch.Generator
+    rows: Tensor
+    """[k] the rows that are computed here."""
+    batch: tuple[int, int]
+    """Rows and positions of the whole batch."""
+
+
+Chance = torch.Generator | DropoutRows
+"""What dropout draws from."""
+
+
+def dropout(x: Tensor, rate: float, chance: Chance | None) -> Tensor:
+    """Inverted dropout of x [n, t, width] with the caller's generator; none without one
+    (evaluation).
+    """
+    if chance is None or rate == 0:
         return x
-    keep = torch.rand(x.shape, generator=generator, device=x.device, dtype=x.dtype) >= rate
-    return x * keep / (1 - rate)
+    if isinstance(chance, DropoutRows):
+        whole = (*chance.batch, *x.shape[2:])
+        drawn = torch.rand(whole, generator=chance.generator, device=x.device, dtype=x.dtype)
+        drawn = drawn[chance.rows, : x.shape[1]]
+    else:
+        drawn = torch.rand(x.shape, generator=chance, device=x.device, dtype=x.dtype)
+    return x * (drawn >= rate) / (1 - rate)
 
 
 class Network(nn.Module):
@@ -48,7 +71,7 @@ class Network(nn.Module):
         return None
 
     @abstractmethod
-    def hidden(self, tokens: Tensor, generator: torch.Generator | None = None) -> Tensor:
+    def hidden(self, tokens: Tensor, chance: Chance | None = None) -> Tensor:
         """[n, t] token ids to [n, t, hidden] states; position i sees tokens 0 to i."""
 
     def chunks(self, tokens: Tensor) -> Iterator[Tensor]:
@@ -80,11 +103,11 @@ class Recurrent(Network):
             architecture.embedding, architecture.hidden, architecture.layers, batch_first=True
         )
 
-    def hidden(self, tokens: Tensor, generator: torch.Generator | None = None) -> Tensor:
+    def hidden(self, tokens: Tensor, chance: Chance | None = None) -> Tensor:
         """See `Network.hidden`."""
         rate = self.architecture.dropout
-        states, _ = self.body(dropout(self.embedding(tokens), rate, generator))
-        return dropout(states, rate, generator)
+        states, _ = self.body(dropout(self.embedding(tokens), rate, chance))
+        return dropout(states, rate, chance)
 
     def chunks(self, tokens: Tensor) -> Iterator[Tensor]:
         """See `Network.chunks`; the state is carried from piece to piece."""
@@ -131,13 +154,13 @@ class Transformer(Network):
         """The longest input that the position embeddings allow."""
         return self.architecture.context
 
-    def hidden(self, tokens: Tensor, generator: torch.Generator | None = None) -> Tensor:
+    def hidden(self, tokens: Tensor, chance: Chance | None = None) -> Tensor:
         """See `Network.hidden`."""
         place = torch.arange(tokens.shape[1], device=tokens.device)
         x = self.embedding(tokens) + self.positions(place)
-        x = dropout(x, self.architecture.dropout, generator)
+        x = dropout(x, self.architecture.dropout, chance)
         for block in self.blocks:
-            x = block(x, generator)
+            x = block(x, chance)
         return self.norm(x)  # type: ignore[no-any-return]
 
     def read(self, tokens: Tensor) -> tuple[Tensor, Any]:
@@ -173,11 +196,11 @@ class Block(nn.Module):
         self.qkv, self.projection = nn.Linear(width, 3 * width), nn.Linear(width, width)
         self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
 
-    def forward(self, x: Tensor, generator: torch.Generator | None) -> Tensor:
+    def forward(self, x: Tensor, chance: Chance | None) -> Tensor:
         """[n, t, width] to the same shape."""
         query, key, value = self._heads_of(x)
         mixed = nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True)
-        return self._added(x, mixed, generator)
+        return self._added(x, mixed, chance)
 
     def carrying(self, x: Tensor, before: Cached | None) -> tuple[Tensor, Cached]:
         """The same without dropout, behind the keys and values of earlier inputs; if there are
@@ -198,12 +221,12 @@ class Block(nn.Module):
         query, key, value = heads.permute(2, 0, 3, 1, 4)
         return query, key, value
 
-    def _added(self, x: Tensor, mixed: Tensor, generator: torch.Generator | None) -> Tensor:
+    def _added(self, x: Tensor, mixed: Tensor, chance: Chance | None) -> Tensor:
         """What attention has mixed, and the feed-forward layer, added to x."""
         mixed = self.projection(mixed.transpose(1, 2).reshape(x.shape))
-        x = x + dropout(mixed, self.rate, generator)
+        x = x + dropout(mixed, self.rate, chance)
         forward = self.down(nn.functional.gelu(self.up(self.norm_forward(x))))
-        return x + dropout(forward, self.rate, generator)
+        return x + dropout(forward, self.rate, chance)
 
 
 def make_network(

@@ -67,15 +67,23 @@ class Draw:
     def __len__(self) -> int:
         return len(self.units)
 
+    @property
+    def words(self) -> LongArray:
+        """[n] how many predictions each user gives."""
+        found: LongArray = (
+            np.add.reduceat(self.sizes, self.offsets[:-1]) if len(self) else self.units
+        )
+        return found
+
     def first(self, users: int) -> "Draw":
         """Only the first users."""
-        stop = self.offsets[users]
-        return Draw(
-            self.units[:users],
-            self.offsets[: users + 1],
-            self.pieces[:stop],
-            self.sizes[:stop],
-        )
+        return self.take(np.arange(users))
+
+    def take(self, users: LongArray) -> "Draw":
+        """Only these users of the step, given by their places in it."""
+        counts = np.diff(self.offsets)[users]
+        at = places_of(self.offsets[users], counts)
+        return Draw(self.units[users], offsets_of(counts), self.pieces[at], self.sizes[at])
 
 
 class PoissonSampler:
@@ -103,11 +111,14 @@ class PoissonSampler:
 
     def draw(self, step: int, rate: float | None = None) -> Draw:
         """The users of a step and their pieces. `rate`: that of this step alone."""
-        bits = self._source.bits(len(self._units), step)
-        chosen = np.flatnonzero(_included(bits, self._rate if rate is None else rate))
-        return self._pieces(chosen, step)
+        return self.draw_of(self.choose(step, rate), step)
 
-    def _pieces(self, chosen: LongArray, step: int) -> Draw:
+    def choose(self, step: int, rate: float | None = None) -> LongArray:
+        """The numbers of the users of a step, increasing; the part that is random."""
+        bits = self._source.bits(len(self._units), step)
+        return np.flatnonzero(_included(bits, self._rate if rate is None else rate))
+
+    def draw_of(self, chosen: LongArray, step: int) -> Draw:
         """At most the cap's predictions of each chosen user, from pieces in an order drawn for
         the seed, the user's own text and the step: nothing that another user has or is can change
         what a user gives, so that adding or removing a user changes one term of the sum only.

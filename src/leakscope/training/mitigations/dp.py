@@ -111,18 +111,31 @@ class PrivateTraining(Mitigation):
         no loss and no number of words, since those are without noise.
         """
         bench, now = self._bench, self.plan.at(step)
-        draw = self._sampler.draw(step, now.rate)
+        units = bench.ranks.decided(lambda: self._sampler.choose(step, now.rate))
+        draw = self._sampler.draw_of(units, step)
+        draw = draw.take(bench.ranks.share(draw.words))
         if len(draw):
             batch = bench.text.batch(draw.pieces, draw.sizes)
             users = np.repeat(np.arange(len(draw)), np.diff(draw.offsets))
             self._clipper.write(batch, users, len(draw), now.clip)
         else:
             clear(bench.network.parameters())
-        release(bench.network.parameters(), self.plan, self.ledger, self._noise, step)
+        self._release(step)
         bench.optimizer.step()
         if (step + 1) % EVERY == 0:
             self._growth.now(step + 1)
         return Taken(0.0, 0)
+
+    def _release(self, step: int) -> None:
+        """Make the private gradient of all processes' clipped sums, with one line in the one ledger
+        and one noise.
+        """
+        weights = list(self._bench.network.parameters())
+        gradients = [weight.grad for weight in weights if weight.grad is not None]
+        self._bench.ranks.add_up(gradients)
+        self._bench.ranks.once(
+            lambda: release(weights, self.plan, self.ledger, self._noise, step), gradients
+        )
 
     def state(self) -> Mapping[str, Any]:
         """Where the ledger stands, so that a resumed training notices if lines are missing. Weights

@@ -11,6 +11,7 @@ import torch
 from leakscope.models.word.networks import Network
 from leakscope.records.documents import Documents
 from leakscope.records.models.mitigation_record import MitigationRecord
+from leakscope.training.distributed.rank_group import RankGroup
 from leakscope.training.steps.batches import TrainingText
 
 
@@ -18,6 +19,8 @@ from leakscope.training.steps.batches import TrainingText
 class Workbench:
     """What a mitigation works on, and the plain numbers of the training."""
 
+    ranks: RankGroup
+    """The processes that share every step."""
     network: Network
     """The model that is trained."""
     optimizer: torch.optim.Optimizer
@@ -61,6 +64,9 @@ class TrainedNetwork(NamedTuple):
 class Mitigation(ABC):
     """Takes the steps of a training, numbered from 0, and says what else follows from it. What is
     not abstract is as in plain training.
+
+    On several processes each has one, and all take the same steps together; all other questions,
+    and the calls of `open` and `close`, are for that of the first process alone.
 
     The order of calls: `restore` if a checkpoint is there, `open`, then `take` for every step that
     is left, with all other questions in between, and `close`, also after an error.

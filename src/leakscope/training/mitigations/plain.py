@@ -7,8 +7,9 @@ from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.mitigation_record import PlainRecord
 from leakscope.training.mitigations.mitigation import Mitigation, Taken, Workbench
 from leakscope.training.mitigations.plain_settings import PlainSettings
+from leakscope.training.steps.batch_share import share_of
 from leakscope.training.steps.batches import epoch_order
-from leakscope.training.steps.plain_step import take_step
+from leakscope.training.steps.plain_step import ShareLoss, descend
 
 
 class PlainTraining(Mitigation):
@@ -16,6 +17,7 @@ class PlainTraining(Mitigation):
 
     def __init__(self, bench: Workbench) -> None:
         self._bench, self._epoch, self._order = bench, -1, list[LongArray]()
+        self._loss = bench.ranks.parallel(ShareLoss(bench.network))
 
     @property
     def per_epoch(self) -> int:
@@ -34,15 +36,20 @@ class PlainTraining(Mitigation):
         if epoch != self._epoch:
             order = epoch_order(bench.text, bench.batch_size, bench.seed, epoch)
             self._epoch, self._order = epoch, list(order)
-        batch = bench.text.batch(self._order[at])
+        pieces = self._order[at]
+        sizes = bench.text.sizes_of(pieces)
         # Dropout is a function of the seed and the step, so nothing of it needs to be saved.
         bench.generator.manual_seed(bench.seed * 1_000_003 + step)
-        value = take_step(bench.network, bench.optimizer, batch, bench.generator, bench.clip)
+        share = share_of(bench.text, pieces, bench.ranks.share(sizes), bench.generator)
+        loss = self._loss(share)
+        descend(bench.network, bench.optimizer, loss, bench.clip)
+        value = bench.ranks.total(float(loss.detach()))
         if not np.isfinite(value):
             raise LeakscopeError(
                 f"The loss became {value} at step {step + 1}; lower --learning-rate."
             )
-        return Taken(value * len(batch.labels), len(batch.labels))
+        words = int(sizes.sum())
+        return Taken(value * words, words)
 
     def record(self, steps: int) -> PlainRecord:
         """See `Mitigation`."""

@@ -31,6 +31,8 @@ class Registered:
     record: Callable[[], "type[MitigationRecord]"]
     """Brings the class of what it writes into the model's config."""
     start: Start
+    shared: bool = False
+    """Whether several processes can share its steps."""
     keeps: tuple[str, ...] = ()
     """Files in a model's directory that stay when a killed training begins anew."""
 
@@ -59,11 +61,17 @@ def record_of(module: str, name: str) -> Callable[[], "type[MitigationRecord]"]:
 MITIGATIONS: dict[str, Registered] = {
     each.settings.kind: each
     for each in (
-        Registered(PlainSettings, record_of("mitigation_record", "PlainRecord"), start_of("plain")),
+        Registered(
+            PlainSettings,
+            record_of("mitigation_record", "PlainRecord"),
+            start_of("plain"),
+            shared=True,
+        ),
         Registered(
             PrivacySettings,
             record_of("dp_record", "PrivacyRecord"),
             start_of("dp"),
+            shared=True,
             keeps=(LEDGER,),
         ),
         Registered(

@@ -8,16 +8,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from leakscope.models.word.networks import Network
+from leakscope.models.word.networks import Chance, Network
 from leakscope.training.steps.batches import Batch
 
 ROWS = 256
 """Rows at a time; measured in docs/experiments.md."""
 
 
-def training_loss(network: Network, batch: Batch, generator: torch.Generator | None) -> Tensor:
+def training_loss(network: Network, batch: Batch, chance: Chance | None) -> Tensor:
     """Mean cross-entropy over the batch's words and document ends."""
-    hidden = network.hidden(batch.inputs, generator).flatten(0, 1)[batch.places]
+    hidden = network.hidden(batch.inputs, chance).flatten(0, 1)[batch.places]
     return output_loss(hidden, network.output.weight, network.output.bias, batch.labels)
 
 

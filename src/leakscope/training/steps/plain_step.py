@@ -3,21 +3,23 @@
 import torch
 
 from leakscope.models.word.networks import Network
-from leakscope.training.steps.batches import Batch
+from leakscope.training.steps.batch_share import BatchShare
 from leakscope.training.steps.loss import training_loss
 
 
-def take_step(
-    network: Network,
-    optimizer: torch.optim.Optimizer,
-    batch: Batch,
-    generator: torch.Generator | None,
-    clip: float,
-) -> float:
-    """One step of the optimizer; the loss before it."""
-    loss = training_loss(network, batch, generator)
-    descend(network, optimizer, loss, clip)
-    return float(loss.detach())
+class ShareLoss(torch.nn.Module):
+    """The weighted training loss of a share of a batch: a module, since several processes add up
+    their gradients around one.
+    """
+
+    def __init__(self, network: Network) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, share: BatchShare) -> torch.Tensor:
+        """The mean loss over the share's words, times its weight."""
+        loss = training_loss(self.network, share.batch, share.chance)
+        return loss if share.weight == 1 else loss * share.weight
 
 
 def descend(
