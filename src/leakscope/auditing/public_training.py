@@ -16,6 +16,7 @@ from leakscope.records.documents import IntArray
 from leakscope.records.errors import LeakscopeError, OtherTrainingError
 from leakscope.records.models.model_config import users_digest
 from leakscope.records.output_claim import locked, sweep
+from leakscope.training.finished_training import tidied
 from leakscope.training.loop import train
 
 NAME = "leakscope"
@@ -72,6 +73,7 @@ def train_without(
             changes.append("other users left out")
         if changes:
             raise _another(target, ", ".join(changes))
+        tidied(target)
         return
     import torch
 

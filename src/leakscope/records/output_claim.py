@@ -99,6 +99,21 @@ def claimed(
 
 
 @contextmanager
+def taken_up(out: Path, command: str) -> Iterator[bool]:
+    """Take a directory in which all is made. Says whether `command` was killed there before it had
+    tidied up; if so, its mark goes when the block ends well.
+    """
+    if not (out / MARKER).exists():
+        yield False
+        return
+    with locked(out) as lock:
+        killed = _begun(out, lock) == command
+        yield killed
+        if killed:
+            os.ftruncate(lock, 0)
+
+
+@contextmanager
 def locked(out: Path) -> Iterator[int]:
     """Keep other processes of ours from writing into the directory `out` until the block ends, or
     this process does. A directory made for this goes again if nothing is put into it.

@@ -13,9 +13,10 @@ from leakscope.records.documents import IntArray
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.earlier_config import digested_training
 from leakscope.records.models.model_config import users_digest
-from leakscope.records.output_claim import claimed
+from leakscope.records.output_claim import MARKER, claimed
 from leakscope.training.checkpoint import find_checkpoint
 from leakscope.training.distributed.crew import crew_of
+from leakscope.training.finished_training import COMMAND, history_of, is_result_of, tidied
 from leakscope.training.followed_training import FollowedTraining, check_workers
 from leakscope.training.history import HISTORY_FILES
 from leakscope.training.identity import Identity
@@ -83,9 +84,12 @@ def train(
             "Without validation documents no perplexity tells when to stop; leave out "
             "--until-perplexity, or build the corpus with some."
         )
+    marked = (out / MARKER).exists()
+    if marked and is_result_of(out, corpus, settings, start) and tidied(out):
+        return Trained(out, history_of(out))
     # A checkpoint that reads as ours is a training's, also without the mark of newer versions.
     known = find_checkpoint(out, identity) is not None
-    with claimed(out, "train", keep=kept_files(), recognised=known) as claim:
+    with claimed(out, COMMAND, keep=kept_files(), recognised=known) as claim:
         state = find_checkpoint(out, identity)
         if state is None:
             # Killed before its first checkpoint, a training leaves at most these behind. What a
