@@ -18,6 +18,7 @@ from leakscope.leakage.counts import trie_kernels as kernels
 from leakscope.records.documents import IntArray, LongArray
 
 _SMALLEST = 1024
+_WORDS_AT_ONCE = 1 << 16  # room is made for so many at a time, for most of them are known already
 
 
 @dataclass
@@ -71,12 +72,18 @@ class Trie:
 
     def insert(self, ids: IntArray, offsets: LongArray) -> IntArray:
         """The node of each sequence ids[offsets[i] : offsets[i + 1]], adding what is missing."""
-        self._reserve(len(ids))
         self.deepest = max(self.deepest, int(np.diff(offsets).max(initial=0)))
-        ends, self.nodes = kernels.insert(
-            ids, offsets, self.roots, self.slots, self.marks, self.edges, self.nodes
-        )
-        return ends  # type: ignore[no-any-return]
+        ends, low = np.zeros(len(offsets) - 1, np.int32), 0
+        while low < len(ends):
+            reach = int(np.searchsorted(offsets, offsets[low] + _WORDS_AT_ONCE, side="right")) - 1
+            high = max(low + 1, reach)
+            self._reserve(int(offsets[high] - offsets[low]))
+            ends[low:high], self.nodes = kernels.insert(
+                ids, offsets[low : high + 1],
+                self.roots, self.slots, self.marks, self.edges, self.nodes,
+            )  # fmt: skip
+            low = high
+        return ends
 
     def find(self, ids: IntArray, offsets: LongArray) -> IntArray:
         """The node of each sequence ids[offsets[i] : offsets[i + 1]], 0 where there is none."""
