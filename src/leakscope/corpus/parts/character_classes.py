@@ -20,6 +20,7 @@ LETTER, MARK, JOINER, SPACE, RUN = 1, 2, 4, 8, 16
 of letters; separates words; ASCII punctuation, of which a run of the same mark is one word."""
 ODD = -1
 """In the table of lower case: Python has to be asked, for the word as a whole."""
+_BLOCK = 256
 _FINAL_SIGMA = "Σ"  # its lower case depends on the letters around it
 
 
@@ -48,9 +49,12 @@ def character_tables() -> CharacterTables:
         for found in re.finditer(pattern, every):
             classes[places[found.start() : found.end()]] |= bit
     lower = np.arange(size, dtype=np.int32)
-    for char in every:
-        changed = char.lower()
-        if changed != char:
+    for start in range(0, len(every), _BLOCK):
+        block = every[start : start + _BLOCK]
+        if block.lower() == block:
+            continue
+        for char in block:
+            changed = char.lower()
             lower[ord(char)] = ord(changed) if len(changed) == 1 else ODD
     lower[ord(_FINAL_SIGMA)] = ODD
     return CharacterTables(classes, lower)
