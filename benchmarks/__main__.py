@@ -11,6 +11,7 @@ import torch
 
 from benchmarks import (
     canaries,
+    cluster,
     counting,
     help_pages,
     private,
@@ -33,6 +34,7 @@ GROUPS = {
     "regularizers": regularizers.lines,
     "updates": updates.lines,
     "scaling": scaling.lines,
+    "cluster": cluster.lines,
     "public": reporting.public_lines,
     "reporting": reporting.lines,
     "help": help_pages.lines,
