@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 import leakscope
+from cluster_stages import Squares
 from leakscope.auditing.report_job import ReportJob
 from leakscope.auditing.running_settings import RunningSettings
+from leakscope.engine.ray_engine import RayEngine
 from leakscope.models.remote.endpoint import Endpoint, RequestLimits
 from leakscope.records.errors import LeakscopeError
 
@@ -43,11 +45,20 @@ def test_an_endpoint_is_not_asked_by_a_cluster(make_corpus, tmp_path):
     assert not (tmp_path / "r").exists()
 
 
-def test_an_address_of_another_kind(make_corpus, tmp_path):
-    running = RunningSettings(engine="ray", address="ray://127.0.0.1:10001")
+@pytest.mark.parametrize("address", ["ray://127.0.0.1:10001", "127.0.0.1", "auto", "", "a:b"])
+def test_an_address_of_another_kind(make_corpus, tmp_path, address):
+    running = RunningSettings(engine="ray", address=address)
     job = ReportJob(make_corpus([("u", "a b c")]), running=running)
-    with pytest.raises(LeakscopeError, match="not the address of a cluster as HOST:PORT"):
+    with pytest.raises(LeakscopeError, match=r"is not the address of a cluster; give HOST:PORT\."):
         job._engine(tmp_path)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:9", "127.0.0.1:99999", "no such host:6379"])
+def test_an_address_where_nobody_answers(tmp_path, monkeypatch, address):
+    monkeypatch.setenv("RAY_AUTH_TOKEN", "token")
+    (tmp_path / "notes").mkdir()
+    with RayEngine(address) as engine, pytest.raises(LeakscopeError, match="does not answer or"):
+        engine.map(Squares(tmp_path / "notes"), ["a"], tmp_path)
 
 
 def test_without_ray_there_is_one_clear_error(tmp_path):

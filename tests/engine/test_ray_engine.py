@@ -1,5 +1,11 @@
 """Stages on a real Ray cluster: the local engine's files, whatever dies on the way."""
 
+import os
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 
@@ -36,10 +42,10 @@ def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def squares_by(engine, stage, folder, **more):
+def squares_by(engine, stage, folder, keys=KEYS, **more):
     folder.mkdir(exist_ok=True)
-    paths = engine.map(stage, KEYS, folder, **more)
-    assert [path.name for path in paths] == [f"squares-key{i}.parquet" for i in range(8)]
+    paths = engine.map(stage, keys, folder, **more)
+    assert [path.name for path in paths] == [f"squares-{key}.parquet" for key in keys]
     return contents(folder)
 
 
@@ -122,7 +128,8 @@ def test_an_error_of_the_system_is_told_as_such(engine, tmp_path, notes):
 
 
 def test_nodes_may_come_and_go(cluster, engine, tmp_path, notes):
-    plain = squares_by(LocalEngine(), Squares(notes), tmp_path / "here")
+    keys = [f"key{i}" for i in range(60)]
+    plain = squares_by(LocalEngine(), Squares(notes), tmp_path / "here", keys)
     for note in notes.iterdir():
         note.unlink()
     nodes = []
@@ -130,12 +137,66 @@ def test_nodes_may_come_and_go(cluster, engine, tmp_path, notes):
     def progress(stage, done, total=None, note=""):
         if done == 1:
             nodes.append(cluster.add_node(num_cpus=2, **cluster.common))
-        if done == 5:
-            cluster.remove_node(nodes[0], allow_graceful=False)
+        if len(nodes) == 1 and len(list(notes.glob("start-*"))) > 2:  # the new node works, too
+            nodes.append(cluster.remove_node(nodes[0], allow_graceful=False))
 
-    stage = Squares(notes, loads_model=True, seconds=1.5)
-    assert squares_by(engine, stage, tmp_path / "there", progress=progress) == plain
-    assert len(nodes) == 1 and len(list(notes.glob("start-*"))) > 2  # the new node's as well
+    stage = Squares(notes, loads_model=True, seconds=0.4)
+    assert squares_by(engine, stage, tmp_path / "there", keys, progress=progress) == plain
+    assert len(nodes) == 2
+
+
+@pytest.mark.slow
+def test_a_node_that_does_not_see_the_folder(cluster, engine, tmp_path, notes):
+    """As on clusters without a shared file system: this one has an empty folder in its place."""
+    plain = squares_by(LocalEngine(), Squares(notes), tmp_path / "here")
+    shared = Squares(notes, reads_outputs=True)
+    assert squares_by(engine, shared, tmp_path / "seen") == plain
+    assert own_starts(notes) == 1  # only the local engine's: every node sees the folder
+    with node_without(cluster, tmp_path):
+        assert squares_by(engine, shared, tmp_path / "unseen") == plain
+        assert own_starts(notes) == 2
+        with (
+            RayEngine(cluster.address, needs=[notes]) as other,
+            pytest.raises(LeakscopeError, match=f"of the cluster cannot read {notes}"),
+        ):
+            engine.close()
+            squares_by(other, Squares(notes), tmp_path / "refused")
+    assert list((tmp_path / "refused").iterdir()) == []
+
+
+def own_starts(notes):
+    return len(list(notes.glob(f"start-{os.getpid()}-*")))
+
+
+JOIN = """
+import sys, time
+from ray._private.node import Node
+from ray._private.parameter import RayParams
+params = RayParams(
+    gcs_address=sys.argv[1], node_ip_address="127.0.0.1", num_cpus=1, node_manager_port=0,
+    object_store_memory=10**8, min_worker_port=0, max_worker_port=0, include_log_monitor=False,
+)
+Node(params, head=False, shutdown_at_exit=True, spawn_reaper=True)
+time.sleep(600)
+"""
+
+
+@contextmanager
+def node_without(cluster, folder):
+    """One more node of the cluster, on which this folder is empty."""
+    start = ['mount -t tmpfs none $0 && exec $1 -c "$2" $3', folder, sys.executable, JOIN]
+    before = len(cluster.global_state._live_node_ids())
+    process = subprocess.Popen(
+        ["unshare", "--mount", "sh", "-c", *map(str, start), cluster.address]
+    )
+    while len(cluster.global_state._live_node_ids()) == before:
+        assert process.poll() is None
+        time.sleep(0.2)
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait()
 
 
 def test_a_worker_that_fits_nowhere_is_one_clear_error(

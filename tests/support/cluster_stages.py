@@ -19,6 +19,7 @@ class Squares:
 
     notes: Path
     loads_model: bool = False
+    reads_outputs: bool = False
     dies: tuple[int, ...] = ()
     """Shards at which the first worker dies."""
     dies_always: int = -1

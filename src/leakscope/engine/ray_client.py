@@ -3,7 +3,9 @@ the right variables set.
 """
 
 import ipaddress
+import os
 import signal
+import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import chdir, contextmanager
@@ -12,6 +14,9 @@ from typing import Any
 
 from leakscope.engine.ray_environment import for_existing_cluster, for_own_cluster
 from leakscope.records.errors import LeakscopeError
+
+_ANSWER = 10.0
+"""Seconds to wait for a cluster."""
 
 
 @contextmanager
@@ -42,10 +47,14 @@ def started_cluster(folder: Path, cores: int) -> Iterator[None]:
 @contextmanager
 def joined_cluster(address: str, folder: Path) -> Iterator[None]:
     """A cluster that exists, and goes on to exist; `folder` is empty."""
-    with for_existing_cluster(), _connection() as ray:
+    with for_existing_cluster(), _connection(NUM_REDIS_GET_RETRIES=5) as ray:
+        host, _, port = address.rpartition(":")
         try:
-            _init(ray, folder, address=address)
-        except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+            # Where nobody listens, Ray would try for many minutes.
+            socket.create_connection((host, int(port)), timeout=_ANSWER).close()
+            with _without_stderr():
+                _init(ray, folder, address=address)
+        except (OSError, RuntimeError, ValueError, OverflowError, ray.exceptions.RayError) as error:
             raise LeakscopeError(
                 f"The cluster at {address} does not answer or refuses your token; run leakscope on "
                 f"one of its nodes, with its token, and with the same versions of Python and Ray."
@@ -54,7 +63,7 @@ def joined_cluster(address: str, folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _connection(**constants: bool) -> Iterator[Any]:
+def _connection(**constants: int) -> Iterator[Any]:
     """Ray, ready to connect, with these constants for the time; disconnected at the end."""
     import ray
     from ray._private import ray_constants, worker
@@ -96,6 +105,19 @@ def _init(ray: Any, folder: Path, **options: Any) -> Any:
     """
     with chdir(folder):
         return ray.init(configure_logging=False, log_to_driver=False, **options)
+
+
+@contextmanager
+def _without_stderr() -> Iterator[None]:
+    """While it connects, the compiled part of Ray writes there, whatever it is told."""
+    before, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(before, 2)
+        os.close(before)
+        os.close(nowhere)
 
 
 def nodes() -> dict[str, Mapping[str, float]]:

@@ -1,19 +1,23 @@
 """The engine of a cluster: stages on Ray, with the local engine's results."""
 
+import os
+import re
 import secrets
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
 from leakscope.engine import ray_client
+from leakscope.engine.local_engine import LocalEngine
 from leakscope.engine.private_scratch import private_scratch
 from leakscope.engine.progress import Progress, silent
 from leakscope.engine.ray_workers import PATIENCE, ActorWorkers, TaskWorkers, Workers
 from leakscope.engine.shard_output import ShardOutput
 from leakscope.engine.shard_queue import ShardQueue
 from leakscope.engine.shard_worker import Failure, NodeNeeds, ShardOrder
-from leakscope.engine.stages import DueShards, Stage, loads_model
+from leakscope.engine.stages import DueShards, Stage, loads_model, reads_outputs
 from leakscope.records.errors import LeakscopeError
 
 
@@ -36,11 +40,8 @@ class RayEngine:
     ) -> None:
         if find_spec("ray") is None:
             raise LeakscopeError("Ray is not installed; get it by pip install 'leakscope[ray]'.")
-        if address is not None and "://" in address:
-            raise LeakscopeError(
-                f"{address} is not the address of a cluster as HOST:PORT; run leakscope on one of "
-                f"the cluster's nodes."
-            )
+        if address is not None and not re.fullmatch(r"[^:/]+:\d{1,5}", address):
+            raise LeakscopeError(f"{address} is not the address of a cluster; give HOST:PORT.")
         self._address, self._workers = address, workers
         self._cores, self._gpus = cores, gpus
         self._needs = NodeNeeds.of_this_process(tuple(needs))
@@ -70,6 +71,11 @@ class RayEngine:
         progress: Progress = silent,
     ) -> list[Path]:
         """See `Engine`. Workers that die are replaced, and their shards done again."""
+        if reads_outputs(stage) and not self._is_seen_by_all(folder):
+            here = LocalEngine(self._cores)
+            return here.map(
+                stage, keys, folder, sizes=sizes, unit=unit, keep=keep, progress=progress
+            )
         shards = DueShards(stage, keys, folder, sizes, unit, keep, progress)
         if shards.due:
             self._enter()
@@ -77,6 +83,15 @@ class RayEngine:
             kind = ActorWorkers if loads_model(stage) else TaskWorkers
             _run(stage, shards, kind(stage, request), self._needs)
         return shards.targets
+
+    def _is_seen_by_all(self, folder: Path) -> bool:
+        """Whether all nodes have the same folder at this path, as on a shared file system."""
+        if self._address is None:
+            return True
+        self._enter()
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=".", suffix=".leakscope") as probe:
+            seen = ray_client.ask_nodes(os.path.exists, probe.name, timeout=PATIENCE)
+        return False not in seen
 
     def _request(self, stage: Stage) -> dict[str, float]:
         """What a worker of this stage needs of its node."""
@@ -122,7 +137,7 @@ def _run(stage: Stage, shards: DueShards, workers: Workers, needs: NodeNeeds) ->
             workers.begin(
                 queue, lambda index: ShardOrder(run, index, shards.targets[index].name, needs)
             )
-            for index, came in workers.finished():
+            for index, came in workers.finished(queue):
                 if isinstance(came, Failure) and not came.again:
                     raise came.error
                 if isinstance(came, ShardOutput) and came.save(shards.targets[index]):

@@ -15,8 +15,8 @@ PATIENCE = 60.0
 """Seconds to wait for a node, where there is none that is large enough."""
 _MOMENT = 1.0
 """Seconds after which to look again for nodes that came."""
-_QUEUED = 2
-"""Tasks in flight for each core: one runs, one waits."""
+_EACH = 2
+"""Shards in flight for each worker: it works on one while the other waits, or comes back."""
 
 Orders = Callable[[int], ShardOrder]
 Finished = Iterator[tuple[int, ShardOutput | Failure | None]]
@@ -32,8 +32,10 @@ class Workers(Protocol):
         """Hand out as many shards as there is room for."""
         ...
 
-    def finished(self) -> Finished:
-        """Those that are finished; after a moment, though there may be none."""
+    def finished(self, queue: ShardQueue) -> Finished:
+        """Those that are finished; after a moment, though there may be none. What only waited for
+        a worker that died goes back into the queue.
+        """
         ...
 
     def stop(self) -> None:
@@ -47,15 +49,19 @@ class _Room:
     def __init__(self, request: Mapping[str, float]) -> None:
         self._request = request
         self._seen = time.monotonic()
+        self._fits, self._looked = 0, -_MOMENT
 
     def slots(self) -> int:
-        """So many now. Raise if there is no room at all for a while."""
-        fits = sum(
+        """So many, a moment ago. Raise if there is no room at all for a while."""
+        now = time.monotonic()
+        if now - self._looked < _MOMENT and self._fits:
+            return self._fits
+        self._looked = now
+        self._fits = sum(
             int(min(has.get(name, 0.0) // need for name, need in self._request.items()))
             for has in ray_client.nodes().values()
         )
-        now = time.monotonic()
-        if fits:
+        if self._fits:
             self._seen = now
         elif now - self._seen > PATIENCE:
             wanted = " and ".join(f"{need:g} {name}" for name, need in self._request.items())
@@ -63,7 +69,7 @@ class _Room:
                 f"No node of the cluster has {wanted} for a worker; give fewer --cores, or add a "
                 f"larger node."
             )
-        return fits
+        return self._fits
 
 
 class TaskWorkers:
@@ -77,12 +83,12 @@ class TaskWorkers:
 
     def begin(self, queue: ShardQueue, order: Orders) -> None:
         """See `Workers`."""
-        room = _QUEUED * self._room.slots() - len(self._at_work)
+        room = _EACH * self._room.slots() - len(self._at_work)
         while room > 0 and (index := queue.take()) is not None:
             self._at_work[self._task.remote(self._stage, order(index))] = index
             room -= 1
 
-    def finished(self) -> Finished:
+    def finished(self, queue: ShardQueue) -> Finished:
         """See `Workers`."""
         for reference in _ready(list(self._at_work)):
             yield self._at_work.pop(reference), ray_client.outcome(reference)
@@ -94,47 +100,49 @@ class TaskWorkers:
 
 
 class ActorWorkers:
-    """Processes that live as long as the map, so that each loads its model once. Each works on one
-    shard at a time.
-    """
+    """Processes that live as long as the map, so that each loads its model once."""
 
     def __init__(self, stage: Stage, request: Mapping[str, float]) -> None:
         self._room = _Room(request)
         self._stage = ray_client.share(stage)
         self._actor = ray_client.remote(_Actor, request, max_restarts=0)
         self._coming: dict[Any, Any] = {}  # actors, by the answer that they will give
-        self._idle: list[Any] = []
-        self._at_work: dict[Any, tuple[int, Any]] = {}
+        self._there: dict[Any, dict[Any, int]] = {}  # the shards of each, in the order of its work
 
     def begin(self, queue: ShardQueue, order: Orders) -> None:
         """See `Workers`. There are as many actors as have room and work."""
         wanted = min(self._room.slots(), queue.open)
-        for _ in range(wanted - len(self._coming) - len(self._idle) - len(self._at_work)):
+        for _ in range(wanted - len(self._coming) - len(self._there)):
             actor = self._actor.remote()
             self._coming[actor.is_there.remote()] = actor
-        while self._idle and (index := queue.take()) is not None:
-            actor = self._idle.pop()
-            self._at_work[actor.make.remote(self._stage, order(index))] = index, actor
+        for many in range(1, _EACH + 1):  # nobody has two while somebody has none
+            for actor, work in self._there.items():
+                if len(work) < many and (index := queue.take()) is not None:
+                    work[actor.make.remote(self._stage, order(index))] = index
 
-    def finished(self) -> Finished:
+    def finished(self, queue: ShardQueue) -> Finished:
         """See `Workers`."""
-        for reference in _ready([*self._at_work, *self._coming]):
+        actors = {reference: actor for actor, work in self._there.items() for reference in work}
+        for reference in _ready([*actors, *self._coming]):
             came = ray_client.outcome(reference)
             if reference in self._coming:
-                index, actor = None, self._coming.pop(reference)
-            else:
-                index, actor = self._at_work.pop(reference)
-            if came is None:
-                ray_client.end_actor(actor)  # it may live on where nobody hears it
-            else:
-                self._idle.append(actor)
-            if index is not None:
-                yield index, came
+                actor = self._coming.pop(reference)
+                if came is not None:
+                    self._there[actor] = {}
+                continue
+            actor = actors[reference]
+            if came is not None:
+                yield self._there[actor].pop(reference), came
+                continue
+            begun, *waiting = self._there.pop(actor).values()
+            ray_client.end_actor(actor)  # it may live on where nobody hears it
+            for index in waiting:
+                queue.put_back(index)
+            yield begun, None
 
     def stop(self) -> None:
         """See `Workers`."""
-        at_work = [actor for _, actor in self._at_work.values()]
-        for actor in (*self._coming.values(), *self._idle, *at_work):
+        for actor in (*self._coming.values(), *self._there):
             ray_client.end_actor(actor)
 
 

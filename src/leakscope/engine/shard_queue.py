@@ -31,6 +31,10 @@ class ShardQueue:
         """The shard's output is there."""
         self._open.remove(index)
 
+    def put_back(self, index: int) -> None:
+        """Nobody began with the shard: it waits again, before the others."""
+        self._waiting.appendleft(index)
+
     def lost(self, index: int) -> None:
         """The shard's worker died, or its output came damaged: it waits again, before the others.
         Raise if that was so too often.
@@ -42,4 +46,4 @@ class ShardQueue:
                 f"memory?); what is done is kept: give workers more memory, then run the same "
                 f"command again."
             )
-        self._waiting.appendleft(index)
+        self.put_back(index)

@@ -33,6 +33,13 @@ def loads_model(stage: Stage) -> bool:
     return bool(getattr(stage, "loads_model", False))
 
 
+def reads_outputs(stage: Stage) -> bool:
+    """Whether a stage says that it reads outputs of earlier stages, by an attribute of this name:
+    they are on the machine that asked for them, which others may not see.
+    """
+    return bool(getattr(stage, "reads_outputs", False))
+
+
 class Engine(Protocol):
     """Runs stages: here, on several processes, or elsewhere. The outputs are the same."""
 
