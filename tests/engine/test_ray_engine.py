@@ -97,7 +97,7 @@ def test_shards_of_killed_workers_are_done_again(engine, tmp_path, notes, loads_
     assert [attempts(notes, index) >= 2 for index in (0, 1, 4, 7)] == [True] * 4
 
 
-@pytest.mark.parametrize("loads_model", [False, True])
+@pytest.mark.parametrize("loads_model", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_shard_that_kills_every_worker_is_one_clear_error(engine, tmp_path, notes, loads_model):
     stage = Squares(notes, loads_model, dies_always=3)
     with pytest.raises(LeakscopeError, match=f"died {TRIES} times at the same shard in stage sq"):
