@@ -12,6 +12,7 @@ import torch
 from benchmarks import (
     building,
     canaries,
+    cluster,
     counting,
     help_pages,
     private,
@@ -37,6 +38,7 @@ GROUPS = {
     "updates": updates.lines,
     "workers": workers.lines,
     "scaling": scaling.lines,
+    "cluster": cluster.lines,
     "public": reporting.public_lines,
     "reporting": reporting.lines,
     "help": help_pages.lines,

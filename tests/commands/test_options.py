@@ -88,7 +88,7 @@ def test_groups_of_report_come_in_order_with_their_own_options_first():
     groups = list(dict.fromkeys(group for group, _ in found))
     assert groups == [
         "What to measure", "Public model", "Hardening", "Hugging Face models", "Endpoints",
-        "Running it", "Gates",
+        "Running it", "Gates", "On a cluster",
     ]  # fmt: skip
     assert found[0] == ("What to measure", "top_k")
     assert ("Public model", "threshold") in found and ("Hardening", "confidence") in found

@@ -1,6 +1,7 @@
 """One report to make, or one for each snapshot: what is asked, of what, and how it is run."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -20,6 +21,8 @@ from leakscope.auditing.users.chosen_users import chosen_users, record_of
 from leakscope.corpus.store import Corpus
 from leakscope.engine.local_engine import LocalEngine
 from leakscope.engine.progress import Progress
+from leakscope.engine.ray_engine import RayEngine
+from leakscope.engine.stages import Engine
 from leakscope.leakage.pipeline import Resources, audit_into
 from leakscope.leakage.run_directory import RunDirectory, claimed_run, is_same_run
 from leakscope.leakage.subject import Subject
@@ -61,22 +64,21 @@ class ReportJob:
             raise LeakscopeError("--benchmark is about the public model; give one by --public.")
         lowercase = self.corpus.manifest.settings.lowercase
         digest = None if self.block_list is None else _checked(self.block_list, lowercase=lowercase)
-        threads = max(1, self.running.threads // self.running.workers)
         users = None if self.chosen is None else chosen_users(self.chosen, self.corpus)
         return replace(
             self,
             settings=replace(self.settings, block_list=digest, audited=record_of(users)),
             users=users,
             public=with_model_found(self.public),
-            loading=with_base_found(replace(self.loading, threads=threads)),
+            loading=with_base_found(replace(self.loading, threads=self.running.threads_of_worker)),
         )
 
     def report(self, model: Path, out: Path, progress: Progress) -> None:
         """Write the run of one model into `out`."""
         path = find_model(model)
         job = self._for_model(ours=not is_pretrained(path))
-        with claimed_run(out) as run:
-            job._audit(job._subject(path, self.running.name), path, run, progress)
+        with job._engine(path) as engine, claimed_run(out) as run:
+            job._audit(job._subject(path, self.running.name), path, run, engine, progress)
 
     def report_endpoint(
         self,
@@ -96,14 +98,16 @@ class ReportJob:
             block_list=self.block_list is not None,
             workers=self.running.workers,
         )
+        if self.running.engine != "local":
+            raise LeakscopeError("An endpoint is asked from this machine; leave out --engine.")
         job = self._for_model(ours=False)
-        with claimed_run(out) as run:
+        with job._engine() as engine, claimed_run(out) as run:
             kept = answers or run.work / "answers"
             connection = Connection(endpoint, limits, kept, self.corpus, progress)
             subject = served_subject(endpoint, connection, self.running.name)
             try:
                 subject = replace(subject, options=self.options, users=self.users)
-                job._audit(subject, None, run, progress)
+                job._audit(subject, None, run, engine, progress)
             finally:
                 connection.close()
 
@@ -115,16 +119,31 @@ class ReportJob:
         if not snapshots:
             raise LeakscopeError(f"{model} has no snapshots; train it with leakscope train.")
         job = self._for_model(ours=True)
-        for index, snapshot in enumerate(snapshots):
-            progress("snapshots", index, len(snapshots), snapshot.name)
-            subject = job._subject(snapshot, None)
-            alike = partial(self._same_others, snapshot)
-            target = out / snapshot.name
-            if not is_same_run(target, subject, self.corpus, job.settings, alike):
-                with claimed_run(target) as run:
-                    job._audit(subject, snapshot, run, progress, stages=f"{snapshot.name} ")
+        with job._engine(model) as engine:
+            for index, snapshot in enumerate(snapshots):
+                progress("snapshots", index, len(snapshots), snapshot.name)
+                subject = job._subject(snapshot, None)
+                alike = partial(self._same_others, snapshot)
+                target, begin = out / snapshot.name, f"{snapshot.name} "
+                if not is_same_run(target, subject, self.corpus, job.settings, alike):
+                    with claimed_run(target) as run:
+                        job._audit(subject, snapshot, run, engine, progress, stages=begin)
         progress("snapshots", len(snapshots), len(snapshots))
         return [out / snapshot.name for snapshot in snapshots]
+
+    def _engine(self, *models: Path) -> AbstractContextManager[Engine]:
+        """What runs the stages, for the time of a report on these models."""
+        running = self.running
+        if running.engine == "local":
+            return nullcontext(LocalEngine(running.workers))
+        listed = () if self.block_list is None else (self.block_list,)
+        return RayEngine(
+            running.address,
+            workers=running.workers,
+            cores=running.cores,
+            gpus=self.loading.device != "cpu",
+            needs=(self.corpus.path, *models, *listed),
+        )
 
     def _same_others(self, model: Path, known: RunManifest) -> bool:
         """Whether the public model and the stand-ins of a finished run are those of one now."""
@@ -156,6 +175,7 @@ class ReportJob:
         subject: Subject,
         model: Path | None,
         run: RunDirectory,
+        engine: Engine,
         progress: Progress,
         stages: str = "",
     ) -> None:
@@ -187,7 +207,7 @@ class ReportJob:
             self.corpus,
             self.settings,
             public=source,
-            resources=Resources(LocalEngine(self.running.workers), self.running.threads),
+            resources=Resources(engine, self.running.threads),
             page=self.page,
             progress=named,
         )

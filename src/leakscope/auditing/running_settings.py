@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from leakscope.records.errors import LeakscopeError
 
@@ -21,12 +22,31 @@ class RunningSettings:
     """Processes that score shards."""
     threads: int = 2
     """CPU threads in all."""
+    engine: Literal["local", "ray"] = field(default="local", metadata={"group": "On a cluster"})
+    """Where shards are worked on: by processes of this machine, or by Ray, on a cluster or on one
+    that is started here with --workers workers."""
+    address: str | None = field(default=None, metadata={"group": "On a cluster"})
+    """The Ray cluster to use, as HOST:PORT; this machine must be one of its nodes."""
+    cores: int = field(default=1, metadata={"group": "On a cluster"})
+    """Cores of each worker of Ray that runs the model. It has as many threads, and a GPU if the
+    cluster has GPUs."""
 
     def __post_init__(self) -> None:
-        if self.workers < 1 or self.threads < 1:
-            raise LeakscopeError("--workers and --threads must be at least 1.")
+        if self.workers < 1 or self.threads < 1 or self.cores < 1:
+            raise LeakscopeError("--workers, --threads and --cores must be at least 1.")
+        if self.engine == "local" and (self.address is not None or self.cores != 1):
+            raise LeakscopeError("--address and --cores are about Ray; give --engine ray too.")
+        if self.address is not None and self.workers != 1:
+            raise LeakscopeError(
+                "A cluster's size decides how many workers there are; leave out --workers."
+            )
         if self.snapshots and self.name is not None:
             raise LeakscopeError("Snapshots have names of their own; leave out --name.")
+
+    @property
+    def threads_of_worker(self) -> int:
+        """CPU threads of each process that runs the model."""
+        return self.cores if self.engine == "ray" else max(1, self.threads // self.workers)
 
 
 @dataclass(frozen=True)

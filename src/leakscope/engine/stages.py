@@ -26,6 +26,20 @@ class Stage(Protocol):
         ...
 
 
+def loads_model(stage: Stage) -> bool:
+    """Whether a stage says that its start loads a model, by an attribute of this name: a cluster
+    gives it workers of its own, each with a GPU if there are any, for as long as it runs.
+    """
+    return bool(getattr(stage, "loads_model", False))
+
+
+def reads_outputs(stage: Stage) -> bool:
+    """Whether a stage says that it reads outputs of earlier stages, by an attribute of this name:
+    they are on the machine that asked for them, which others may not see.
+    """
+    return bool(getattr(stage, "reads_outputs", False))
+
+
 class Engine(Protocol):
     """Runs stages: here, on several processes, or elsewhere. The outputs are the same."""
 

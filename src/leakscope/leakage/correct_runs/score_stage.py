@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -93,6 +93,7 @@ class ScoreStage:
     users: IntArray | None = None
     """Whose documents the pieces hold; None: all users'."""
     name: str = "score"
+    loads_model: ClassVar[bool] = True
 
     def start(self) -> Work:
         """Load the model."""
