@@ -10,7 +10,7 @@ import pytest
 from leakscope.auditing.report_job import ReportJob
 from leakscope.auditing.running_settings import RunningSettings
 from leakscope.corpus.build_settings import BuildSettings
-from leakscope.corpus.builder import build_rows
+from leakscope.corpus.building.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.engine.progress import silent
 from leakscope.leakage import pipeline
