@@ -22,6 +22,7 @@ class Killed:
 
 
 def commands(made: Material) -> list[Killed]:
+    two = ("--workers", 2)
     return [
         Killed("build", lambda case: (*made.build(), "--out", case / "out")),
         Killed("clean", lambda case: (*made.clean(), "--out", case / "out")),
@@ -30,6 +31,12 @@ def commands(made: Material) -> list[Killed]:
         Killed("report", lambda case: (*made.report(), "--out", case / "out")),
         Killed("crossfit", lambda case: (*made.crossfit(case / "public"), "--out", case / "out")),
         Killed("harden", lambda case: (*made.harden(), "--out", case / "out")),
+        Killed("train on two", lambda case: (*made.train(), *two, "--out", case / "out")),
+        Killed(
+            "private train on two",
+            lambda case: (*made.train_private(), *two, "--out", case / "out"),
+            True,
+        ),
     ]
 
 
