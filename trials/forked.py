@@ -21,8 +21,9 @@ from typing import Any
 
 LIMIT = 120.0
 """Seconds that one piece of work may take; machines are shared."""
-IDLE = 15.0
-"""Seconds without work after which it waits for something that never comes."""
+IDLE = 30.0
+"""Seconds without work after which it waits for something that never comes; processes that it
+starts may take half of that on a machine that is busy."""
 UNCAUGHT = 70
 PICKLED_BY_LIBRARIES = ("numba", "numpy", "llvmlite")
 """Numba keeps compiled kernels, our own, in a cache of pickles."""

@@ -22,6 +22,7 @@ class Killed:
 
 
 def commands(made: Material) -> list[Killed]:
+    two = ("--workers", 2)
     return [
         Killed("build", lambda case: (*made.build(), "--out", case / "out")),
         Killed("clean", lambda case: (*made.clean(), "--out", case / "out")),
@@ -36,6 +37,12 @@ def commands(made: Material) -> list[Killed]:
         Killed("diff", lambda case: (*made.diff(), "--out", case / "out")),
         Killed("study", lambda case: (*made.updates(), "--out", case / "out")),
         Killed("harden", lambda case: (*made.harden(), "--out", case / "out")),
+        Killed("train on two", lambda case: (*made.train(), *two, "--out", case / "out")),
+        Killed(
+            "private train on two",
+            lambda case: (*made.train_private(), *two, "--out", case / "out"),
+            True,
+        ),
     ]
 
 
