@@ -14,21 +14,24 @@ from leakscope.auditing.model_loading import with_base_found
 from leakscope.auditing.model_subject import subject_of
 from leakscope.auditing.provenance import of_model_from_elsewhere, of_our_model
 from leakscope.auditing.public_models import public_source, same_public_model, with_model_found
-from leakscope.auditing.public_settings import PublicSettings
+from leakscope.auditing.public_settings import CROSSFIT, PublicSettings
 from leakscope.auditing.running_settings import RunningSettings
-from leakscope.auditing.stand_in_models import same_stand_ins, stand_ins_of
+from leakscope.auditing.stand_in_models import MORE_FOLDS, same_stand_ins, stand_ins_of
 from leakscope.auditing.users.chosen_users import chosen_users, record_of
 from leakscope.corpus.store import Corpus
 from leakscope.engine.local_engine import LocalEngine
 from leakscope.engine.progress import Progress
 from leakscope.engine.ray_engine import RayEngine
 from leakscope.engine.stages import Engine
+from leakscope.engine.time_left import expect
 from leakscope.leakage.pipeline import Resources, audit_into
+from leakscope.leakage.report_plan import ReportPlan
 from leakscope.leakage.run_directory import RunDirectory, claimed_run, is_same_run
 from leakscope.leakage.subject import Subject
 from leakscope.models.remote.endpoint import Endpoint, RequestLimits
 from leakscope.models.subword.hub import find_model
 from leakscope.models.subword.loading import is_pretrained
+from leakscope.models.word.model_directory import load_config
 from leakscope.records.artifacts import digest_of_file
 from leakscope.records.block_lists.block_list import BlockList
 from leakscope.records.documents import IntArray
@@ -76,9 +79,9 @@ class ReportJob:
     def report(self, model: Path, out: Path, progress: Progress) -> None:
         """Write the run of one model into `out`."""
         path = find_model(model)
-        job = self._for_model(ours=not is_pretrained(path))
+        job = self.for_model(ours=not is_pretrained(path))
         with job._engine(path) as engine, claimed_run(out) as run:
-            job._audit(job._subject(path, self.running.name), path, run, engine, progress)
+            job._audit(job.subject(path, self.running.name), path, run, engine, progress)
 
     def report_endpoint(
         self,
@@ -100,7 +103,7 @@ class ReportJob:
         )
         if self.running.engine != "local":
             raise LeakscopeError("An endpoint is asked from this machine; leave out --engine.")
-        job = self._for_model(ours=False)
+        job = self.for_model(ours=False)
         with job._engine() as engine, claimed_run(out) as run:
             kept = answers or run.work / "answers"
             connection = Connection(endpoint, limits, kept, self.corpus, progress)
@@ -118,11 +121,11 @@ class ReportJob:
         snapshots = sorted(config.parent for config in (model / "snapshots").glob("*/config.json"))
         if not snapshots:
             raise LeakscopeError(f"{model} has no snapshots; train it with leakscope train.")
-        job = self._for_model(ours=True)
+        job = self.for_model(ours=True)
         with job._engine(model) as engine:
             for index, snapshot in enumerate(snapshots):
                 progress("snapshots", index, len(snapshots), snapshot.name)
-                subject = job._subject(snapshot, None)
+                subject = job.subject(snapshot, None)
                 alike = partial(self._same_others, snapshot)
                 target, begin = out / snapshot.name, f"{snapshot.name} "
                 if not is_same_run(target, subject, self.corpus, job.settings, alike):
@@ -152,7 +155,22 @@ class ReportJob:
             self.public, known.public, model=model, corpus=corpus, how=how
         ) and same_stand_ins(self.public, known.stand_ins, model, corpus)
 
-    def _for_model(self, *, ours: bool) -> "ReportJob":
+    def _plan(self, model: Path | None) -> ReportPlan:
+        """For those who want to know how long it all takes."""
+        public, ours = self.public, model is not None and not is_pretrained(model)
+        sets = [public.folds] if public.public == CROSSFIT else []
+        sets += [public.folds + MORE_FOLDS] if public.stand_ins == CROSSFIT else []
+        epochs = load_config(model).training.get("epochs", 1) if ours and model is not None else 1
+        return ReportPlan(
+            self.corpus,
+            self.settings,
+            tuple(sets),
+            epochs,
+            judged=public.public is not None,
+            stand_ins=public.stand_ins is not None,
+        )
+
+    def for_model(self, *, ours: bool) -> "ReportJob":
         """The same, about the documents that a model was trained on, of `ours` or of others."""
         settings = (
             of_our_model(self.settings)
@@ -166,7 +184,8 @@ class ReportJob:
         """A public model reads plain text."""
         return replace(self.loading, chat_template=None)
 
-    def _subject(self, path: Path, name: str | None) -> Subject:
+    def subject(self, path: Path, name: str | None) -> Subject:
+        """A model of this machine, as the report needs to know it."""
         found = subject_of(path, self.corpus, self.loading, name=name, block_list=self.block_list)
         return replace(found, options=self.options, users=self.users)
 
@@ -181,6 +200,7 @@ class ReportJob:
     ) -> None:
         """`stages`: what the names of the stages begin with."""
         how = self._public_loading
+        expect(progress, self._plan(model).stages(stages))
         source = public_source(self.public, model, self.corpus, how=how, progress=progress)
         gates = [Gate.parse(text) for text in self.running.fail_on]
         subject = replace(
@@ -207,7 +227,7 @@ class ReportJob:
             self.corpus,
             self.settings,
             public=source,
-            resources=Resources(engine, self.running.threads),
+            resources=Resources(engine, self.running.threads, self.running.trie_bytes),
             page=self.page,
             progress=named,
         )

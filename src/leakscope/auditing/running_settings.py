@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.memory_size import memory_bytes
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,9 @@ class RunningSettings:
     """Processes that score shards."""
     threads: int = 2
     """CPU threads in all."""
+    memory: str = "8GB"
+    """Memory to plan for, of each worker, at least 1GB: more sequences than that takes are counted
+    one part after the other."""
     engine: Literal["local", "ray"] = field(default="local", metadata={"group": "On a cluster"})
     """Where shards are worked on: by processes of this machine, or by Ray, on a cluster or on one
     that is started here with --workers workers."""
@@ -34,6 +38,7 @@ class RunningSettings:
     def __post_init__(self) -> None:
         if self.workers < 1 or self.threads < 1 or self.cores < 1:
             raise LeakscopeError("--workers, --threads and --cores must be at least 1.")
+        memory_bytes(self.memory)
         if self.engine == "local" and (self.address is not None or self.cores != 1):
             raise LeakscopeError("--address and --cores are about Ray; give --engine ray too.")
         if self.address is not None and self.workers != 1:
@@ -42,6 +47,11 @@ class RunningSettings:
             )
         if self.snapshots and self.name is not None:
             raise LeakscopeError("Snapshots have names of their own; leave out --name.")
+
+    @property
+    def trie_bytes(self) -> int:
+        """What sequences and their counts may take in a worker."""
+        return memory_bytes(self.memory) // 2
 
     @property
     def threads_of_worker(self) -> int:

@@ -1,12 +1,10 @@
 """What a build may use of the machine; nothing of it changes the corpus."""
 
-import re
 from dataclasses import dataclass
 
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.memory_size import memory_bytes
 
-_UNITS = {"MB": 10**6, "GB": 10**9, "MIB": 1 << 20, "GIB": 1 << 30}
-_LEAST = 10**9
 _MOST_RUN = 16 << 20
 _MOST_PIECE = 32 << 20
 
@@ -23,16 +21,12 @@ class BuildResources:
     def __post_init__(self) -> None:
         if self.threads < 1:
             raise LeakscopeError("--threads must be at least 1.")
-        if self.bytes < _LEAST:
-            raise LeakscopeError("--memory must be at least 1GB.")
+        memory_bytes(self.memory)
 
     @property
     def bytes(self) -> int:
         """The memory in bytes."""
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([MG]I?B)", self.memory.strip().upper())
-        if found is None:
-            raise LeakscopeError("--memory is a size such as 2GB or 1500MB.")
-        return int(float(found[1]) * _UNITS[found[2]])
+        return memory_bytes(self.memory)
 
     @property
     def run_bytes(self) -> int:

@@ -3,16 +3,26 @@
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
 from leakscope.auditing.forecasting.peak_memory import peak_memory
 from leakscope.auditing.public_settings import CROSSFIT, RETRAIN, PublicSettings
+from leakscope.auditing.public_training import beside, folds_folder
+from leakscope.auditing.report_job import ReportJob
+from leakscope.auditing.stand_in_models import FOLDER as STAND_INS
+from leakscope.auditing.stand_in_models import MORE_FOLDS
 from leakscope.corpus.store import Corpus
 from leakscope.leakage.correct_runs.occurrences import collect
 from leakscope.models.interface import LanguageModel
+from leakscope.models.subword.hub import find_model
+from leakscope.models.subword.loading import is_pretrained
+from leakscope.records.artifacts import read_parquet
 from leakscope.records.documents import Documents
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.forecast import Forecast, ForecastStage
+from leakscope.records.runs.forecast import Forecast, ForecastStage
 from leakscope.records.runs.report_settings import ReportSettings
+from leakscope.training.history import HISTORY
 
 ENOUGH = 2.0
 """Seconds of scoring that are timed."""
@@ -101,10 +111,10 @@ class ReportForecaster:
         elif public.public == RETRAIN:
             yield self._trainings("public model", 1, RETRAIN)
         if public.stand_ins == CROSSFIT:
-            yield self._trainings("stand-ins", public.folds + 1, "stand-ins")
+            yield self._trainings("stand-ins", public.folds + MORE_FOLDS, STAND_INS)
         yield self._pass("score", timed, words, f"; some {runs:,} correct runs")
         if public.stand_ins is not None:
-            yield self._pass("stand-ins", timed, words, "")
+            yield self._pass(STAND_INS, timed, words, "")
         held_out = self.corpus.held_out.words
         asked = self.settings.decoy_words
         if public.stand_ins is None and held_out and asked != 0:
@@ -129,3 +139,35 @@ class ReportForecaster:
             why = "how long the model was trained is not known"
             return ForecastStage(name=name, work=work, seconds=None, reason=why)
         return ForecastStage(name=name, work=work, seconds=self.training * share)
+
+
+def training_seconds(model: Path) -> float | None:
+    """How long a model of ours was trained, with its snapshots; None: its history is not here."""
+    home = model.parent.parent if model.parent.name == "snapshots" else model
+    if not (home / HISTORY).exists():
+        return None
+    seconds = read_parquet(home / HISTORY, ["seconds"])["seconds"].to_pylist()
+    return float(seconds[-1]) if seconds and seconds[-1] else None
+
+
+def are_there(public: PublicSettings, model: Path, folds: int, kind: str) -> bool:
+    """Whether so many cross-fitted models were trained before, as public ones or as stand-ins."""
+    folder = public.public_dir or beside(model)
+    home = folder / STAND_INS if kind == STAND_INS else folder
+    return (folds_folder(home, folds) / "folds.json").exists()
+
+
+def report_forecast(job: ReportJob, model: Path) -> Forecast:
+    """What a report on a model would take, from a sample of the documents."""
+    path = find_model(model)
+    ours = not is_pretrained(path)
+    job = job.for_model(ours=ours)
+    forecaster = ReportForecaster(
+        job.corpus,
+        job.settings,
+        job.public,
+        job.running.workers,
+        training=training_seconds(path) if ours else None,
+        trained=partial(are_there, job.public, path),
+    )
+    return forecaster.forecast(job.subject(path, None).load())

@@ -13,7 +13,7 @@ from leakscope.auditing.forecasting.peak_memory import peak_memory
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress
 from leakscope.models.word.networks import make_network
-from leakscope.records.forecast import Forecast, ForecastStage
+from leakscope.records.runs.forecast import Forecast, ForecastStage
 from leakscope.training.train_settings import TrainSettings
 
 ENOUGH = 3.0
