@@ -10,12 +10,19 @@ from leakscope.commands.signatures import takes_options_of
 from leakscope.commands.train_options import train_settings
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
+from leakscope.records.artifacts import read_parquet
 from leakscope.records.received_files import refuse_special_files
+from leakscope.training.history import HISTORY
 from leakscope.training.loop import Trained
 from leakscope.training.loop import train as run_training
 
 
-@takes_options_of("train")
+def _trained(out: Path) -> Trained:
+    """A finished training as its directory tells of it."""
+    return Trained(out, read_parquet(out / HISTORY).to_pylist())
+
+
+@takes_options_of("train", again=_trained)
 def train(
     corpus: str | os.PathLike[str],
     out: str | os.PathLike[str],
