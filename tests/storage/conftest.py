@@ -6,10 +6,8 @@ import pytest
 
 import leakscope
 import whole_run
+from remote_artifacts import ASKED, SHAPE, files_of, put
 from s3_server import S3Server
-
-SHAPE = {**whole_run.SHAPE, "epochs": 2, "threads": 1}
-ASKED = {"top_k": 2, "threads": 1, "reveal": True}
 
 
 @pytest.fixture(scope="session")
@@ -44,3 +42,10 @@ def local(tmp_path_factory):
     leakscope.train(folder / "corpus", folder / "model", **SHAPE)
     leakscope.report(folder / "model", folder / "corpus", folder / "run", **ASKED)
     return folder
+
+
+@pytest.fixture
+def uploaded(local, objects):
+    """rows.jsonl, corpus, model and run, as somebody else has put them there."""
+    put(files_of(local), objects)
+    return objects

@@ -30,6 +30,7 @@ class S3Server:
         words = [
             program, "serve", "s3", self.files.parent, "--config", os.devnull, "--addr",
             f"127.0.0.1:{self._port}", "--auth-key", f"{KEY},{SECRET}", "-vv",
+            "--dir-cache-time", "1ms",  # tests change files behind the server's back
         ]  # fmt: skip
         with self._log.open("wb") as log:
             self._process = subprocess.Popen([str(word) for word in words], stderr=log)

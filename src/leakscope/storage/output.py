@@ -83,11 +83,15 @@ def remote_output(
                     }
                 )
             )
+        found = mirror.path.exists()
         try:
             yield RemoteOutput(mirror, making, is_made=is_made)
-        except BaseException:
+        except BaseException as error:
             if mirror.state().phase == "working" and not mirror.path.exists():
                 mirror.clear()  # nothing to take up
+            elif found and not state.files and isinstance(error, LeakscopeError):
+                told = f"{error} (What was begun for {address.url} is in {mirror.home}.)"
+                error.args = (told, *error.args[1:])
             raise
 
 

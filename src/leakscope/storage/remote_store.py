@@ -177,7 +177,7 @@ def _s3() -> Any:
             endpoint_override=server,
             region=region or (None if server is None else "us-east-1"),
             connect_timeout=10,
-            request_timeout=60,
+            request_timeout=20,
             background_writes=False,
             allow_delayed_open=True,  # small files go in one request
             retry_strategy=AwsStandardS3RetryStrategy(max_attempts=3),
