@@ -129,6 +129,21 @@ def test_other_file_systems_of_fsspec_work(local, tmp_path, monkeypatch):
     memory.store.clear()
 
 
+@pytest.mark.parametrize("name", ["../../evil", "a/../../evil", "/evil"])
+def test_names_that_lead_elsewhere_are_refused(name, local, tmp_path, monkeypatch):
+    import fsspec
+
+    monkeypatch.setenv("LEAKSCOPE_CACHE", str(tmp_path / "cache"))
+    memory = fsspec.filesystem("memory")
+    memory.store.clear()
+    for file, content in files_of(local / "corpus").items():
+        memory.pipe(f"/made/corpus/{file}", content)
+    memory.store[f"/made/corpus/{name}"] = memory.store["/made/corpus/manifest.json"]
+    assert "has an object whose name leads out of it" in refused("memory://made/corpus")
+    assert not [path for path in tmp_path.rglob("*") if path.name == "evil"]
+    memory.store.clear()
+
+
 def test_settings_objects_and_paths_may_hold_urls(remote, uploaded, tmp_path):
     from pathlib import Path
 

@@ -124,6 +124,23 @@ def test_another_command_does_not_take_up_what_is_not_uploaded(uploaded, remote,
     make("run", remote, f"{remote}/made")
 
 
+def test_an_error_tells_where_unfinished_work_is(uploaded, remote, tmp_path):
+    """There is nothing at the URL that could be removed."""
+
+    def stopping(stage: str, done: int, total: int | None = None, note: str = "") -> None:
+        if stage == "train" and done >= 13:
+            raise KilledError
+
+    asked = {**SHAPE, "checkpoint_steps": 5}
+    with pytest.raises(KilledError):
+        leakscope.train(f"{remote}/corpus", f"{remote}/made", progress=stopping, **asked)
+    with pytest.raises(LeakscopeError) as told:
+        leakscope.train(f"{remote}/corpus", f"{remote}/made", **{**asked, "seed": 7})
+    said = str(told.value)
+    assert f"What was begun for {remote}/made is kept in {tmp_path / 'cache'}/" in said
+    assert not (uploaded / "made").exists()
+
+
 def test_what_others_put_there_meanwhile_stays(uploaded, remote, kills):
     kills(2, written=True)
     with pytest.raises(KilledError):

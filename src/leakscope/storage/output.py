@@ -90,7 +90,7 @@ def remote_output(
             if mirror.state().phase == "working" and not mirror.path.exists():
                 mirror.clear()  # nothing to take up
             elif found and not state.files and isinstance(error, LeakscopeError):
-                told = f"{error} (What was begun for {address.url} is in {mirror.home}.)"
+                told = f"{error} What was begun for {address.url} is kept in {mirror.home}."
                 error.args = (told, *error.args[1:])
             raise
 

@@ -4,9 +4,12 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import cached_property
 from typing import Any
 
+from leakscope.records.errors import LeakscopeError
+from leakscope.records.seal import is_inside
 from leakscope.storage.remote_address import RemoteAddress, endpoint_of_s3
 from leakscope.storage.store_errors import no_bucket, told_of, unknown_scheme
 
@@ -40,7 +43,7 @@ class RemoteStore:
             if scheme in ("gs", "gcs"):
                 from pyarrow.fs import GcsFileSystem
 
-                return GcsFileSystem(), place
+                return GcsFileSystem(retry_time_limit=timedelta(seconds=30)), place
             return _by_fsspec(self.address)
 
     def listed(self) -> dict[str, RemoteFile]:
@@ -62,11 +65,18 @@ class RemoteStore:
             below = [
                 each if each.mtime_ns != 0 else files.get_file_info(each.path) for each in below
             ]
-        return {
+        found_names = {
             each.path.removeprefix(f"{root}/"): _described(each)
             for each in below
             if each.type == FileType.File
         }
+        for name in found_names:
+            if not is_inside(name):
+                raise LeakscopeError(
+                    f"{self.address.url} has an object whose name leads out of it, so nothing of "
+                    "it is read; remove that object, or copy the rest."
+                )
+        return found_names
 
     def one(self, name: str) -> RemoteFile:
         """What is said of one file, which must be there."""
