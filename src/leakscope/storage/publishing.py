@@ -76,16 +76,16 @@ def check_ours(mirror: Mirror, listed: dict[str, RemoteFile]) -> None:
     state = mirror.state()
     files = {name: known for name, known in state.files.items() if name in listed}
     for name, found in listed.items():
-        known = files.get(name)
-        if known is not None and known.is_at(found):
-            continue
-        path = mirror.local(name)
-        if not path.is_file() or path.stat().st_size != found.size:
-            raise already_at(mirror.address.url)
-        tag, digest = _read_back(mirror, name)
-        if digest != digest_of_file(path):
-            raise already_at(mirror.address.url)
-        files[name] = KnownFile(size=found.size, changed=found.changed, tag=tag, digest=digest)
+        same = _still_there(mirror, name, files.get(name), found)
+        if same is None:
+            path = mirror.local(name)
+            if not path.is_file() or path.stat().st_size != found.size:
+                raise already_at(mirror.address.url)
+            tag, digest = _read_back(mirror, name)
+            if digest != digest_of_file(path):
+                raise already_at(mirror.address.url)
+            same = KnownFile(size=found.size, changed=found.changed, tag=tag, digest=digest)
+        files[name] = same
     mirror.note(state.model_copy(update={"files": files}))
 
 
@@ -131,12 +131,15 @@ class _Upload:
         """Raise if the remote side is not what was put there: somebody else writes there, too."""
         listed = self._mirror.store.listed()
         for name in listed.keys() | self._state.files.keys():
-            known = self._state.files.get(name)
-            if known is None or name not in listed or not known.is_at(listed[name]):
+            found, known = listed.get(name), self._state.files.get(name)
+            same = None if found is None else _still_there(self._mirror, name, known, found)
+            if same is None:
                 raise LeakscopeError(
                     f"Somebody else is writing into {self._mirror.address.url}; choose another "
                     "--out."
                 )
+            if same != known:
+                self._note(name, same)
 
     def _note(self, name: str, known: KnownFile | None) -> None:
         files = dict(self._state.files)
@@ -152,6 +155,22 @@ class _Upload:
         """Write down what is there. Whoever is killed before that reads some files back again."""
         self._mirror.note(self._state)
         self._unkept = 0
+
+
+def _still_there(
+    mirror: Mirror, name: str, known: KnownFile | None, listed: RemoteFile
+) -> KnownFile | None:
+    """A file that was put there from here, if it is the same still; None: it is not. Servers may
+    change their mind about its time, so then the content decides.
+    """
+    if known is None or known.size != listed.size:
+        return None
+    if known.is_at(listed):
+        return known
+    tag, digest = _read_back(mirror, name)
+    if digest != known.digest:
+        return None
+    return known.model_copy(update={"changed": listed.changed, "tag": tag})
 
 
 def _read_back(mirror: Mirror, name: str) -> tuple[str | None, str]:
