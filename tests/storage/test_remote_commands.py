@@ -2,7 +2,6 @@
 
 import json
 import stat
-from typing import Any
 
 import pytest
 
@@ -10,7 +9,7 @@ import leakscope
 from leakscope.cli.app import main
 from leakscope.records.errors import LeakscopeError
 from leakscope.storage.remote_address import cache_root
-from remote_artifacts import ASKED, SHAPE, files_of, put
+from remote_artifacts import ASKED, SHAPE, comparable, files_of, put
 from s3_server import KEY, SECRET
 
 
@@ -26,22 +25,6 @@ def typed(monkeypatch, capsys):
         return int(stopped.value.code or 0), printed.out + printed.err
 
     return run
-
-
-def _without_seconds(record: dict[str, object]) -> dict[str, object]:
-    return {name: value for name, value in record.items() if name != "seconds"}
-
-
-def comparable(files: dict[str, bytes]) -> dict[str, object]:
-    """Files of an artifact without the paths and times that they tell, and digests of these."""
-    found: dict[str, Any] = {name: files[name] for name in files if "seal" not in name}
-    for name, content in files.items():
-        if name.endswith(".json"):
-            found[name] = json.loads(content, object_hook=_without_seconds)
-            if name == "manifest.json" and "options" in found[name]:
-                found[name]["options"] = sorted(found[name]["options"])
-    found.pop("history.parquet", None)  # how long each part took
-    return found
 
 
 def test_all_of_it_remote_gives_the_same_bytes(local, objects, remote, server):
@@ -146,6 +129,14 @@ def test_snapshots_below_one_output_are_taken_up(uploaded, remote, server):
     before = files_of(uploaded / "all" / "epoch-001")
     leakscope.report(*arguments, snapshots=True, **ASKED)
     assert files_of(uploaded / "all" / "epoch-001") == before
+
+
+def test_two_snapshots_of_one_model(uploaded, remote, server):
+    """They share a mirror; nobody waits for himself."""
+    old, new = (f"{remote}/model/snapshots/epoch-00{number}" for number in (1, 2))
+    leakscope.diff(old, new, f"{remote}/diff", length=2, width=20)
+    leakscope.diff(old, f"{remote}/model", f"{remote}/later", length=2, width=20)
+    assert (uploaded / "later" / "diff.json").is_file()
 
 
 def test_foreign_content_is_never_touched(uploaded, remote):

@@ -1,6 +1,8 @@
 """What tests of remote storage share: settings of small artifacts, and their files."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import whole_run
 
@@ -19,3 +21,19 @@ def put(files: dict[str, bytes], folder: Path) -> None:
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
+
+
+def _without_seconds(record: dict[str, object]) -> dict[str, object]:
+    return {name: value for name, value in record.items() if name != "seconds"}
+
+
+def comparable(files: dict[str, bytes]) -> dict[str, object]:
+    """Files of an artifact without the paths and times that they tell, and digests of these."""
+    found: dict[str, Any] = {name: files[name] for name in files if "seal" not in name}
+    for name, content in files.items():
+        if name.endswith(".json"):
+            found[name] = json.loads(content, object_hook=_without_seconds)
+            if name == "manifest.json" and "options" in found[name]:
+                found[name]["options"] = sorted(found[name]["options"])
+    found.pop("history.parquet", None)  # how long each part took
+    return found

@@ -53,7 +53,7 @@ class _Found:
         if not isinstance(value, str | os.PathLike):
             return value
         address = address_of(value)
-        if address is None and (Path(value).is_absolute()):
+        if address is None and Path(value).is_absolute():
             address = address_at(Path(value))
         if address is None:
             return placed(value)
@@ -144,9 +144,9 @@ def _call(
 ) -> Any:
     from leakscope.storage.output import Making, remote_output
 
-    arguments, options = given.arguments, given.arguments.get("options", {})
+    arguments = given.arguments
     progress: Progress = arguments.get("progress", silent)
-    takes_up = command in TAKES_UP or bool(options.get("snapshots"))
+    takes_up = command in TAKES_UP or _is_asked("snapshots", arguments)
     asked = {name: value for name, value in arguments.items() if name != "progress"}
     request = digest_of([command, repr(sorted(asked.items()))])
     making = Making(command, request, takes_up, again)
@@ -156,33 +156,48 @@ def _call(
         kept = [held.enter_context(remote_output(each, aside, progress)) for each in found.kept]
         made = again is not None and any(each.is_made for each in outs)
         if not made:
-            _open_inputs(held, found, options, progress)
+            _open_inputs(held, found, arguments, progress)
             result = function(*given.args, **given.kwargs)
         for output in (*kept, *outs):
             output.finish(progress)
         return again(outs[0].path) if made and again is not None else result
 
 
+def _is_asked(name: str, arguments: dict[str, Any]) -> bool:
+    """Whether an option was given, by its name or in a settings object."""
+    objects = arguments.get("settings", ())
+    return bool(
+        arguments.get("options", {}).get(name) or any(getattr(each, name, None) for each in objects)
+    )
+
+
 def _open_inputs(
-    held: ExitStack, found: _Found, options: dict[str, Any], progress: Progress
+    held: ExitStack, found: _Found, arguments: dict[str, Any], progress: Progress
 ) -> None:
     """Have all inputs here. URLs are taken in one order by everybody, so that nobody waits for one
-    who waits for them.
+    who waits for them; each once, with all of its parts that are wanted.
     """
     from leakscope.commands.remote_inputs import check_of, opened_anew, parts_left_out
     from leakscope.storage.fetching import localized
 
     written = {each.url for each in (*found.outs, *found.kept)}
-    for address in sorted(found.inputs, key=lambda each: (each.url, each.inner)):
-        name = found.inputs[address]
-        if address.url in written:
-            continue
+    snapshots, sign = _is_asked("snapshots", arguments), _is_asked("sign", arguments)
+    for url in sorted({each.url for each in found.inputs} - written):
+        parts = {each.inner: name for each, name in found.inputs.items() if each.url == url}
+        whole = RemoteAddress(url)
         if found.fresh:
-            held.enter_context(opened_anew(address, progress, publish=bool(options.get("sign"))))
+            held.enter_context(opened_anew(whole, progress, publish=sign))
             continue
-        without = () if options.get("snapshots") else parts_left_out(name)
-        check = partial(check_of, name, address)
-        held.enter_context(localized(address, without=without, check=check, progress=progress))
+        left_out = [() if snapshots else parts_left_out(name) for name in parts.values()]
+        held.enter_context(
+            localized(
+                whole,
+                parts=[part for part in parts if part],
+                without=min(left_out, key=len),
+                check=partial(check_of, next(iter(parts.values())), whole),
+                progress=progress,
+            )
+        )
 
 
 @contextmanager

@@ -33,24 +33,27 @@ Check = Callable[[Listing], None]
 def localized(
     address: RemoteAddress,
     *,
+    parts: Collection[str] = (),
     without: Collection[str] = (),
     check: Check = lambda listed: None,
     progress: Progress = silent,
 ) -> Iterator[Path]:
     """A local path with what is at a URL, which stays as it is until the block ends. Folders named
-    in `without` may be left out; `check` looks at the listing before anything is fetched.
+    in `without` may be left out, but for those below them that are named in `parts`; `check` looks
+    at the listing before anything is fetched.
 
     Processes of one machine may do this at once: one fetches, the others wait and find it done.
     """
     mirror = Mirror(address)
+    parts = {*parts, address.inner} - {""}
     with mirror.locked(alone=False) as lock:
-        fetch = _Fetch(mirror, without, lenient=False)
+        fetch = _Fetch(mirror, parts, without)
         check(fetch.listed)
         if fetch.missing() or fetch.gone():
             if not lock.take(alone=True, wait=False):
                 progress("fetch", 0, None, f"waiting: another leakscope uses {address.url}")
                 lock.take(alone=True)
-            fetch = _Fetch(mirror, without, lenient=False)  # another may have done it meanwhile
+            fetch = _Fetch(mirror, parts, without)  # another may have done it meanwhile
             fetch.run(progress)
             lock.take(alone=False)
         yield mirror.local(address.inner)
@@ -60,18 +63,28 @@ def pull(mirror: Mirror, progress: Progress, *, lenient: bool = False) -> None:
     """Fetch everything into a mirror that is locked already. `lenient`: as it is, damaged or not,
     for those who look for damage.
     """
-    _Fetch(mirror, (), lenient=lenient).run(progress)
+    _Fetch(mirror, lenient=lenient).run(progress)
 
 
 class _Fetch:
     """One comparison of a mirror with its remote side, and what it takes to make them alike."""
 
-    def __init__(self, mirror: Mirror, without: Collection[str], *, lenient: bool) -> None:
-        self._mirror, self._without, self._lenient = mirror, without, lenient
+    def __init__(
+        self,
+        mirror: Mirror,
+        parts: Collection[str] = (),
+        without: Collection[str] = (),
+        *,
+        lenient: bool = False,
+    ) -> None:
+        self._mirror, self._lenient = mirror, lenient
+        self._parts, self._without = parts, {*without, "snapshots"} if parts else without
         self.listed = mirror.store.listed()
-        inner = mirror.address.inner
-        if not any(name.startswith(f"{inner}/" if inner else "") for name in self.listed):
-            raise no_such(f"{mirror.address.url}/{inner}".rstrip("/"))
+        if not self.listed:
+            raise no_such(mirror.address.url)
+        for part in parts:
+            if not any(name.startswith(f"{part}/") for name in self.listed):
+                raise no_such(f"{mirror.address.url}/{part}")
         self._state = mirror.state()
         if self._state.phase != "copy":
             raise LeakscopeError(
@@ -85,11 +98,9 @@ class _Fetch:
                 self._read_seal(name)
 
     def _is_needed(self, name: str) -> bool:
-        inner = self._mirror.address.inner
-        if inner and name.startswith(f"{inner}/"):
+        if any(name.startswith(f"{part}/") for part in self._parts):
             return True
-        folders = (*self._without, "snapshots") if inner else self._without
-        return not any(name.startswith(f"{folder}/") for folder in folders)
+        return not any(name.startswith(f"{folder}/") for folder in self._without)
 
     def _read_seal(self, name: str) -> None:
         """Read a seal, and what it says of the files beside and below it."""
