@@ -9,6 +9,7 @@ from pathlib import Path
 from cyclopts import App, CycloptsError
 
 from leakscope.cli.config_file import from_config_file
+from leakscope.cli.remote_arguments import place_urls
 from leakscope.cli.wrong_usage import sentence
 
 COMMANDS = (
@@ -28,7 +29,7 @@ def make_app() -> App:
         "Start with: leakscope demo",
         help_format="plaintext",
         version=_version,
-        config=[from_config_file],
+        config=[from_config_file, place_urls],
         suppress_keyboard_interrupt=False,
     )
     corpus = App(name="corpus", help="Build and inspect corpora of user-keyed text.", sort_key=1)

@@ -19,6 +19,8 @@ def from_config_file(app: App, commands: tuple[str, ...], arguments: ArgumentCol
     places = {argument.field_info.name: argument for argument in arguments}
     if "config" not in places or not places["config"].tokens:
         return
+    if "://" in places["config"].tokens[0].value:
+        raise LeakscopeError("--config must name a local file, not a URL.")
     path, name = Path(places["config"].tokens[0].value), " ".join(commands)
     given = {each for each, argument in places.items() if argument.tokens}
     wanted = _options_in(path, name, given)

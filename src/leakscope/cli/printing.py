@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leakscope.records.user_groups import GROUP_USERS
+from leakscope.storage.remote_address import with_urls
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -14,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def harmless(text: str) -> str:
-    """Lines in which nothing steers a terminal: paths and manifests may come from anybody."""
+    """Lines in which nothing steers a terminal: paths and manifests may come from anybody. Paths
+    that stand for URLs are written as those.
+    """
+    text = with_urls(text)
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
         return text
     from leakscope.reporting.facts.values import printable

@@ -10,12 +10,15 @@ from leakscope.commands.canary_access import access_of
 from leakscope.commands.given import Given
 from leakscope.commands.signatures import takes_options_of
 from leakscope.engine.progress import Progress, silent
+from leakscope.records.artifacts import read_json
 from leakscope.records.canaries.canary_manifest import CanaryManifest
 from leakscope.records.canaries.exposure_record import AttackReport
 from leakscope.records.errors import LeakscopeError
 
 
-@takes_options_of("canary attack")
+@takes_options_of(
+    "canary attack", again=lambda out: read_json(out / "attack.json", AttackReport, "an attack")
+)
 def attack(
     model: str | os.PathLike[str],
     canaries: str | os.PathLike[str],

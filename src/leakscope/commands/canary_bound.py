@@ -16,7 +16,7 @@ from leakscope.commands.canary_access import access_of
 from leakscope.commands.given import Given
 from leakscope.commands.signatures import takes_options_of
 from leakscope.engine.progress import Progress, silent
-from leakscope.records.artifacts import write_sealed
+from leakscope.records.artifacts import read_json, write_sealed
 from leakscope.records.canaries.bound_record import BoundReport, TriedGuesses
 from leakscope.records.canaries.canary_manifest import CanaryManifest
 from leakscope.records.errors import LeakscopeError
@@ -27,7 +27,7 @@ from leakscope.reporting.pages.canary_page import write_bound_page
 REPORT, PAGE = "bound.json", "bound.html"
 
 
-@takes_options_of("canary bound")
+@takes_options_of("canary bound", again=lambda out: read_json(out / REPORT, BoundReport, "a bound"))
 def bound(
     model: str | os.PathLike[str],
     canaries: str | os.PathLike[str],

@@ -11,13 +11,17 @@ from leakscope.commands.canary_access import access_of
 from leakscope.commands.given import Given
 from leakscope.commands.signatures import takes_options_of
 from leakscope.engine.progress import Progress, silent
+from leakscope.records.artifacts import read_json
 from leakscope.records.canaries.canary_manifest import CanaryManifest
 from leakscope.records.canaries.exposure_record import ExposureReport
 
 ENDPOINT_SAMPLES = 1000
 
 
-@takes_options_of("canary exposure")
+@takes_options_of(
+    "canary exposure",
+    again=lambda out: read_json(out / "exposure.json", ExposureReport, "an exposure"),
+)
 def exposure(
     model: str | os.PathLike[str],
     canaries: str | os.PathLike[str],

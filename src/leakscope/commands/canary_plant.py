@@ -22,7 +22,7 @@ from leakscope.records.canaries.canary_manifest import CanaryManifest
 from leakscope.records.errors import LeakscopeError
 
 
-@takes_options_of("canary plant")
+@takes_options_of("canary plant", again=CanaryManifest.load)
 def plant(
     source: str | os.PathLike[str],
     out: str | os.PathLike[str],

@@ -12,11 +12,12 @@ from leakscope.corpus.build_settings import BuildSettings
 from leakscope.corpus.building.builder import build as build_corpus
 from leakscope.corpus.manifest import CorpusManifest
 from leakscope.corpus.readers.input_settings import InputSettings
+from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
 from leakscope.records.errors import LeakscopeError
 
 
-@takes_options_of("corpus build")
+@takes_options_of("corpus build", again=lambda out: Corpus.open(out).manifest)
 def build(
     inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     out: str | os.PathLike[str],

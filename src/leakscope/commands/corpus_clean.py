@@ -11,9 +11,13 @@ from leakscope.corpus.cleaning.clean_summary import CleanSummary
 from leakscope.corpus.cleaning.cleaner import clean as clean_corpus
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
+from leakscope.records.artifacts import read_json
 
 
-@takes_options_of("corpus clean")
+@takes_options_of(
+    "corpus clean",
+    again=lambda out: read_json(out / "clean.json", CleanSummary, "a cleaned corpus"),
+)
 def clean(
     corpus: str | os.PathLike[str],
     out: str | os.PathLike[str],

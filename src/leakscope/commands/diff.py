@@ -9,11 +9,12 @@ from leakscope.auditing.loading_settings import LoadingSettings
 from leakscope.commands.given import Given
 from leakscope.commands.signatures import takes_options_of
 from leakscope.engine.progress import Progress, silent
+from leakscope.records.artifacts import read_json
 from leakscope.records.updates.diff_record import DiffReport
 from leakscope.updates.diff_settings import DiffSettings
 
 
-@takes_options_of("diff")
+@takes_options_of("diff", again=lambda out: read_json(out / "diff.json", DiffReport, "a diff"))
 def diff(
     old: str | os.PathLike[str],
     new: str | os.PathLike[str],

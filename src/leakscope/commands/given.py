@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, NoReturn, Protocol, TypeVar, get_args, get_origin
 
 from leakscope.commands.option_tables import command_options, named_options, parts_of
-from leakscope.commands.options import Option, described
+from leakscope.commands.options import Option, described, mentions_path
 from leakscope.records.errors import LeakscopeError
+from leakscope.storage.remote_address import placed, spelled
 
 Record = TypeVar("Record")
 NUMBERS = (int, float)
@@ -126,6 +127,8 @@ def of_type(wanted: Typed, value: Any) -> Any:
             given = [value]
         elif isinstance(value, os.PathLike) and str in (kind, *get_args(kind)):
             given = os.fspath(value)
+        if mentions_path(kind):  # pathlib would take the slashes out of a URL
+            given = _placed(given)
         return TypeAdapter(kind).validate_python(given)
     except (ValidationError, ValueError):
         spelled = "--" + wanted.name.replace("_", "-")
@@ -144,9 +147,15 @@ def _default_of(option: Option) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, Path):
-        return str(value)
+    if isinstance(value, Path | str):
+        return spelled(value)
     return [_plain(each) for each in value] if isinstance(value, tuple) else value
+
+
+def _placed(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_placed(each) for each in value]
+    return placed(value) if isinstance(value, str | os.PathLike) else value
 
 
 def _no_number(said: str) -> None:

@@ -125,6 +125,15 @@ def field_docs(record: type[Any]) -> dict[str, str]:
     return found
 
 
+OR_PATHS = ("model", "old", "new", "public", "stand_ins")
+"""Arguments and options that are a path or something else, so that their type is text."""
+
+
+def mentions_path(kind: Any) -> bool:
+    """Whether values of a type are paths, or hold some."""
+    return kind is Path or any(mentions_path(each) for each in get_args(kind))
+
+
 def described(kind: Any) -> str:
     """A type in words, as in "--top-k is a whole number"."""
     if get_origin(kind) is Literal:

@@ -11,6 +11,7 @@ from leakscope.auditing.probing.any_model import open_prober
 from leakscope.auditing.probing.probe_answers import Probe
 from leakscope.commands.command_settings import ProbeSettings
 from leakscope.commands.given import Given
+from leakscope.commands.remote_paths import reads_remote_of
 from leakscope.commands.signatures import takes_options_of
 
 
@@ -20,6 +21,7 @@ def probe(model: str | os.PathLike[str], text: str, *settings: object, **options
     return probing(model, *settings, **options)(text)
 
 
+@reads_remote_of("probe")
 def probing(
     model: str | os.PathLike[str], *settings: object, **options: Any
 ) -> Callable[[str], Probe]:

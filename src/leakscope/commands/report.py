@@ -26,11 +26,12 @@ from leakscope.reporting.comparison.compare_page import refuse_foreign, write_co
 from leakscope.reporting.comparison.compared_runs import ComparedRun, load_runs
 from leakscope.reporting.opened_run import Run
 from leakscope.reporting.pages.report_page import write_page
+from leakscope.storage.remote_address import spelled
 
 _ENDPOINTS_ONLY = ("text_only", "begin_mark", "answers", "max_requests")
 
 
-@takes_options_of("report")
+@takes_options_of("report", again=Run.open)
 def report(
     model: str | os.PathLike[str],
     corpus: str | os.PathLike[str],
@@ -67,7 +68,7 @@ def report(
         running=running,
         block_list=given.make(InterfaceSettings).block_list,
         chosen=given.make(UserChoice).users,
-        options={"model": os.fspath(model), "corpus": os.fspath(corpus)} | given.as_plain(),
+        options={"model": spelled(model), "corpus": spelled(corpus)} | given.as_plain(),
         page=write_page,
     ).prepared()
     if running.snapshots:

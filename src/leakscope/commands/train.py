@@ -11,11 +11,17 @@ from leakscope.commands.train_options import train_settings
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
 from leakscope.records.received_files import refuse_special_files
+from leakscope.training.finished_training import history_of
 from leakscope.training.loop import Running, Trained
 from leakscope.training.loop import train as run_training
 
 
-@takes_options_of("train")
+def _trained(out: Path) -> Trained:
+    """A finished training as its directory tells of it."""
+    return Trained(out, history_of(out))
+
+
+@takes_options_of("train", again=_trained)
 def train(
     corpus: str | os.PathLike[str],
     out: str | os.PathLike[str],

@@ -42,13 +42,13 @@ def parsed_seal(content: bytes) -> Mapping[str, str] | None:
     found: dict[str, str] = {}
     for line in lines[1:-2]:
         parts = _LINE.fullmatch(line)
-        if parts is None or not _is_inside(parts[1]):
+        if parts is None or not is_inside(parts[1]):
             return None
         found[parts[1]] = parts[2]
     return found if render_seal(found).encode() == content else None
 
 
-def _is_inside(name: str) -> bool:
+def is_inside(name: str) -> bool:
     """Whether a name leads to a file below the directory."""
     path = PurePosixPath(name)
     return not path.is_absolute() and ".." not in path.parts and str(path) == name

@@ -10,6 +10,7 @@ import pyarrow as pa
 from leakscope.records.artifacts import read_parquet
 from leakscope.records.runs.run_manifest import RunManifest, open_run
 from leakscope.records.runs.run_metrics import Metrics
+from leakscope.storage.remote_address import spelled
 
 _SHOWN = (
     "occurrences", "sequences", "unique_sequences", "users_with_unique", "longest_unique",
@@ -53,7 +54,7 @@ class Run:
     def __repr__(self) -> str:
         found = self.metrics
         return (
-            f"Run({str(self.path)!r}: {self.manifest.name}, top-{found.top_k}, "
+            f"Run({spelled(self.path)!r}: {self.manifest.name}, top-{found.top_k}, "
             f"{found.unique_sequences} unique sequences of {found.users_with_unique} of "
             f"{found.asked.users} users)"
         )

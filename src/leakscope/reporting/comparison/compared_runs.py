@@ -11,6 +11,7 @@ from leakscope.records.runs.run_manifest import RunManifest, open_run
 from leakscope.records.runs.run_metrics import Metrics
 from leakscope.reporting.facts import guarantees
 from leakscope.reporting.facts.guarantee import Guarantee, guarantee_of
+from leakscope.storage.remote_address import spelled
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ def load_runs(paths: list[Path], *, allow_mixed: bool = False) -> list[ComparedR
         raise LeakscopeError("There is no run to compare; name at least one run directory.")
     opened = [(path, *open_run(path)) for path in found]
     names = [manifest.name for _, manifest, _ in opened]
-    tails = _tails([path.resolve() for path, _, _ in opened])
+    tails = _tails([Path(spelled(path.resolve())) for path, _, _ in opened])
     runs = [
         ComparedRun(
             path,

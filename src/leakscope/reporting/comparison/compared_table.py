@@ -7,6 +7,7 @@ from leakscope.records.models.audited_model import mitigation_of
 from leakscope.reporting.comparison.compared_runs import ComparedRun
 from leakscope.reporting.facts import guarantees, values
 from leakscope.reporting.facts.guarantee import UNKNOWN
+from leakscope.storage.remote_address import spelled
 
 COLUMNS = {
     "validation_perplexity": "Val. perplexity",
@@ -65,7 +66,7 @@ def compare_rows(runs: Sequence[ComparedRun]) -> list[dict[str, Any]]:
         rows.append(
             {
                 "name": run.label,
-                "run": str(run.path),
+                "run": spelled(run.path),
                 "epoch": run.epoch,
                 "step": run.step,
                 "corpus_digest": run.manifest.corpus_digest,
