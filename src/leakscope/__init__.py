@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from leakscope import canary, corpus, settings, study
+    from leakscope import canary, corpus, forecast, settings, study
     from leakscope.auditing.callback import LeakageCallback
     from leakscope.commands.compare import compare
     from leakscope.commands.demo import demo
@@ -65,6 +65,7 @@ __all__ = [
     "demo",
     "diff",
     "export",
+    "forecast",
     "harden",
     "make_private",
     "open_run",
@@ -85,7 +86,7 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("leakscope")
-    if name in ("canary", "corpus", "settings", "study"):
+    if name in ("canary", "corpus", "forecast", "settings", "study"):
         return import_module(f"{__name__}.{name}")
     if name in _HOMES:
         return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -9,8 +9,8 @@ from source_tree import cycles, functions, imports, modules
 
 VAGUE = {"utils", "util", "common", "helpers", "helper", "misc", "base", "manager"}
 FACADES = {
-    "leakscope", "leakscope.canary", "leakscope.corpus", "leakscope.settings", "leakscope.study",
-    "leakscope.training",
+    "leakscope", "leakscope.canary", "leakscope.corpus", "leakscope.forecast",
+    "leakscope.settings", "leakscope.study", "leakscope.training",
 }  # fmt: skip
 """They hand out names of the packages below them; nobody inside imports them."""
 

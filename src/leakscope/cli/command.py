@@ -40,6 +40,9 @@ CONFIG = Argument(
     None,
     COMMON,
 )
+DRY_RUN = Argument(
+    "dry_run", bool, "Say what would be done and what that would take, and do nothing else.", False
+)
 QUIET = Argument("quiet", bool, "Show no progress.", False, COMMON)
 
 

@@ -5,12 +5,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from leakscope.cli.quantities import duration, size
 from leakscope.records.user_groups import GROUP_USERS
 from leakscope.storage.remote_address import with_urls
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from leakscope.records.runs.work_forecast import Forecast
     from leakscope.reporting.comparison.compared_runs import ComparedRun
 
 
@@ -110,3 +112,22 @@ def print_comparison(
     impact = disparate_impact(runs)
     if impact is not None:
         print_whole(impact_table(impact, group_users))
+
+
+def print_forecast(found: "Forecast", *, as_json: bool = False) -> None:
+    """What a command would take: a line for each stage, and what it comes to."""
+    if as_json:
+        say(found.model_dump_json(indent=2))
+        return
+    for stage in found.stages:
+        time = stage.reason if stage.seconds is None else f"about {duration(stage.seconds)}"
+        say(f"{stage.name}: {stage.work}: {time}")
+    least = "about" if found.whole else "at least about"
+    sizes = [
+        f"{name} about {size(value)}"
+        for name, value in (("memory", found.memory), ("disk", found.disk))
+        if value is not None
+    ]
+    say(f"in all: {', '.join([f'{least} {duration(found.seconds)}', *sizes])}")
+    for note in found.notes:
+        tell(f"note: {note}")

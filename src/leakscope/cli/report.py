@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from leakscope.cli.command import Argument, Asked, Command
-from leakscope.cli.printing import print_comparison, print_run, say, tell, warn_of
+from leakscope.cli.command import DRY_RUN, Argument, Asked, Command
+from leakscope.cli.printing import print_comparison, print_forecast, print_run, say, tell, warn_of
 
 if TYPE_CHECKING:
     from leakscope.auditing.gating.gates import Gate
@@ -36,6 +36,12 @@ def report(asked: Asked) -> None:
     model, out = asked["model"], asked["out"]
     if is_address(model) and Endpoint(model).in_clear:
         tell("warning: the corpus goes to the endpoint unencrypted; use https.")
+    if asked["dry_run"]:
+        from leakscope.commands.forecast_report import report as forecast
+
+        found = forecast(model, asked["corpus"], **asked.options)
+        print_forecast(found, as_json=asked["json"])
+        return
     with asked.progress() as progress:
         made = work(model, asked["corpus"], out, progress=progress, **asked.options)
     if isinstance(made, list):
@@ -93,5 +99,6 @@ command = Command(
     own=(
         Argument("out", Path, "The run directory to make."),
         Argument("json", bool, "Print the metrics as JSON.", default=False),
+        DRY_RUN,
     ),
 )

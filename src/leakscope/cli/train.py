@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
-from leakscope.cli.command import Argument, Asked, Command
-from leakscope.cli.printing import say, tell
+from leakscope.cli.command import DRY_RUN, Argument, Asked, Command
+from leakscope.cli.printing import print_forecast, say, tell
 from leakscope.records.errors import LeakscopeError
 
 INTERRUPTED = (
@@ -27,6 +27,11 @@ def train(asked: Asked) -> None:
     from leakscope.commands.train import train as work
 
     _refuse_other_launchers()
+    if asked["dry_run"]:
+        from leakscope.commands.forecast_train import train as forecast
+
+        print_forecast(forecast(asked["corpus"], **asked.options))
+        return
     with asked.progress(INTERRUPTED) as progress:
         trained = work(asked["corpus"], asked["out"], progress=progress, **asked.options)
     last = trained.history[-1]
@@ -82,5 +87,5 @@ command = Command(
     "train",
     train,
     arguments=(Argument("corpus", Path, "A corpus directory."),),
-    own=(Argument("out", Path, "The model directory to make."),),
+    own=(Argument("out", Path, "The model directory to make."), DRY_RUN),
 )

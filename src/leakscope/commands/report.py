@@ -46,31 +46,9 @@ def report(
     snapshot of the training, and their comparison.
     """
     given = Given("report", settings, options)
-    served = is_address(os.fspath(model))
-    asked, running = given.make(ReportSettings), given.make(RunningSettings)
-    if served:
-        if not given.has("least_context"):  # it costs requests, as the next
-            asked = replace(asked, least_context=0)
-        if not given.has("validation_words"):
-            asked = replace(asked, validation_words=0)
-        if not given.has("decoy_words"):
-            asked = replace(asked, decoy_words=0)
-        if running.snapshots:
-            raise LeakscopeError("An endpoint has no snapshots; leave out --snapshots.")
-    elif any(name in given.options for name in _ENDPOINTS_ONLY):
-        raise LeakscopeError(f"{model} is not the address of an endpoint (http:// or https://).")
-    endpoint = given.make(Endpoint, url=os.fspath(model)) if served else None
-    job = ReportJob(
-        Corpus.open(Path(corpus)),
-        asked,
-        public=given.make(PublicSettings),
-        loading=given.make(LoadingSettings),
-        running=running,
-        block_list=given.make(InterfaceSettings).block_list,
-        chosen=given.make(UserChoice).users,
-        options={"model": spelled(model), "corpus": spelled(corpus)} | given.as_plain(),
-        page=write_page,
-    ).prepared()
+    job = report_job(model, corpus, given)
+    running = job.running
+    endpoint = given.make(Endpoint, url=os.fspath(model)) if is_address(os.fspath(model)) else None
     if running.snapshots:
         with locked(Path(out)):
             refuse_foreign(Path(out))
@@ -86,6 +64,35 @@ def report(
             limits = replace(limits, key=_key(access.api_key_env, in_clear=endpoint.in_clear))
         job.report_endpoint(endpoint, limits, access.answers, Path(out), progress)
     return Run.open(out)
+
+
+def report_job(
+    model: str | os.PathLike[str], corpus: str | os.PathLike[str], given: Given
+) -> ReportJob:
+    """What was given, checked."""
+    asked, running = given.make(ReportSettings), given.make(RunningSettings)
+    if is_address(os.fspath(model)):
+        if not given.has("least_context"):  # it costs requests, as the next
+            asked = replace(asked, least_context=0)
+        if not given.has("validation_words"):
+            asked = replace(asked, validation_words=0)
+        if not given.has("decoy_words"):
+            asked = replace(asked, decoy_words=0)
+        if running.snapshots:
+            raise LeakscopeError("An endpoint has no snapshots; leave out --snapshots.")
+    elif any(name in given.options for name in _ENDPOINTS_ONLY):
+        raise LeakscopeError(f"{model} is not the address of an endpoint (http:// or https://).")
+    return ReportJob(
+        Corpus.open(Path(corpus)),
+        asked,
+        public=given.make(PublicSettings),
+        loading=given.make(LoadingSettings),
+        running=running,
+        block_list=given.make(InterfaceSettings).block_list,
+        chosen=given.make(UserChoice).users,
+        options={"model": spelled(model), "corpus": spelled(corpus)} | given.as_plain(),
+        page=write_page,
+    ).prepared()
 
 
 def _key(name: str | None, *, in_clear: bool) -> str | None:

@@ -1,6 +1,7 @@
 """`train`."""
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from leakscope.records.received_files import refuse_special_files
 from leakscope.training.finished_training import history_of
 from leakscope.training.loop import Running, Trained
 from leakscope.training.loop import train as run_training
+from leakscope.training.train_settings import TrainSettings
 
 
 def _trained(out: Path) -> Trained:
@@ -33,22 +35,40 @@ def train(
     resumes if it was killed. `settings` are settings objects, such as `TrainSettings`; `options`
     single options by the names that the command line has, on top of a preset or of the settings.
     """
-    given = Given("train", settings, options)
+    asked = prepared_training(Path(corpus), Given("train", settings, options))
+    return asked.into(Path(out), progress)
+
+
+@dataclass(frozen=True)
+class PreparedTraining:
+    """A training that is all set."""
+
+    corpus: Corpus
+    settings: TrainSettings
+    chosen: TrainChoices
+
+    def into(self, out: Path, progress: Progress) -> Trained:
+        """Train into a directory."""
+        return run_training(
+            self.corpus,
+            out,
+            self.settings,
+            warm_start=self.chosen.warm_start,
+            vocabulary_from=self.chosen.vocabulary_from,
+            progress=progress,
+            running=Running(workers=self.chosen.workers),
+        )
+
+
+def prepared_training(corpus: Path, given: Given) -> PreparedTraining:
+    """What was given, checked; threads are set."""
     chosen = given.make(TrainChoices)
     asked = train_settings(given, chosen)
-    opened = Corpus.open(Path(corpus))
+    opened = Corpus.open(corpus)
     for model in filter(None, (chosen.warm_start, chosen.vocabulary_from)):
         refuse_special_files(model)
     if chosen.threads is not None:
         import torch
 
         torch.set_num_threads(chosen.threads)
-    return run_training(
-        opened,
-        Path(out),
-        asked,
-        warm_start=chosen.warm_start,
-        vocabulary_from=chosen.vocabulary_from,
-        progress=progress,
-        running=Running(workers=chosen.workers),
-    )
+    return PreparedTraining(opened, asked, chosen)

@@ -20,8 +20,8 @@ from leakscope.models.subword.loading import is_pretrained
 from leakscope.records.artifacts import read_parquet
 from leakscope.records.documents import Documents
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.runs.forecast import Forecast, ForecastStage
 from leakscope.records.runs.report_settings import ReportSettings
+from leakscope.records.runs.work_forecast import Forecast, ForecastStage
 from leakscope.training.history import HISTORY
 
 ENOUGH = 2.0

@@ -13,7 +13,8 @@ from leakscope.auditing.forecasting.peak_memory import peak_memory
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress
 from leakscope.models.word.networks import make_network
-from leakscope.records.runs.forecast import Forecast, ForecastStage
+from leakscope.records.errors import LeakscopeError
+from leakscope.records.runs.work_forecast import Forecast, ForecastStage
 from leakscope.training.train_settings import TrainSettings
 
 ENOUGH = 3.0
@@ -62,6 +63,8 @@ def timed_steps(begin: Begin, clock: Callable[[], float] = time.perf_counter) ->
         begun = clock()
         with suppress(_EnoughError):
             begin(Path(name) / "model", watch)
+    if not seen:
+        raise LeakscopeError("The training takes no step, so nothing can be timed.")
     (first, at), (last, to) = seen[0], seen[-1]
     if to == at:  # the only step
         first, at = begun, 0

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -68,6 +69,7 @@ class PublicStage:
     top_k: int | None
     """Whether the model predicts them; None: their log-probabilities."""
     name: str = STAGE
+    loads_model: ClassVar[bool] = True
 
     def start(self) -> Work:
         """Load the model."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -53,6 +54,7 @@ class CollectStage:
     pieces: tuple[Path, ...]
     lexicon: int
     name: str = "collect"
+    reads_outputs: ClassVar[bool] = True
 
     def start(self) -> Work:
         """Nothing is to be loaded."""
