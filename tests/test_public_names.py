@@ -13,8 +13,8 @@ from leakscope.commands.option_tables import COMMANDS, all_parts, named_options
 
 NAMES = [
     "LeakageCallback", "LeakscopeError", "__version__", "canary", "compare", "corpus", "demo",
-    "diff", "export", "harden", "make_private", "open_run", "person", "probe", "render", "report",
-    "settings", "study", "suggest", "train", "verify",
+    "diff", "export", "forecast", "harden", "make_private", "open_run", "person", "probe",
+    "render", "report", "settings", "study", "suggest", "train", "verify",
 ]  # fmt: skip
 
 

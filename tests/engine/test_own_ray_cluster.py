@@ -27,7 +27,8 @@ except ConnectionError as error:
 print("entered", ray.get(ray.remote(lambda: 40 + 2).remote()))
 """
 DRIVER = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # also where a shell ignores it
 from pathlib import Path
 from cluster_stages import Squares
 from leakscope.engine.ray_engine import RayEngine

