@@ -20,13 +20,14 @@ from leakscope.leakage.counts.corpus_counting import CorpusCounting
 from leakscope.leakage.counts.counting import count
 from leakscope.leakage.counts.trie import Trie
 from leakscope.leakage.counts.trie_parts import NODE_BYTES
-from leakscope.leakage.sequences import scratch_columns
+from leakscope.leakage.sequences import counted, scratch_columns
 from leakscope.leakage.sequences.collect_stage import collect_pieces
 from leakscope.leakage.sequences.counted import SequenceCounting
 from leakscope.leakage.sequences.distinct import Sequences, shortest_contexts
 from leakscope.leakage.sequences.first_words import weights_of
 from leakscope.leakage.sequences.members import Members, gather
 from leakscope.records.documents import Scores
+from leakscope.records.errors import LeakscopeError
 
 WORDS = [f"w{i}" for i in range(7)]
 
@@ -228,3 +229,14 @@ def test_the_shortest_contexts_are_those_of_a_sort(pairs, most, rows):
         mine.sort(key=lambda place: (pairs[place][1], place))
         low, high = found.offsets[owner : owner + 2]
         assert found.members[low:high].tolist() == mine[:most]
+
+
+@pytest.mark.parametrize(
+    ("limit", "what"),
+    [("MOST_OCCURRENCES", "correct runs"), ("MOST_NODES", "beginnings of sequences")],
+)
+def test_more_than_can_be_numbered_is_refused(corpus, tmp_path, monkeypatch, limit, what):
+    pieces = scored(corpus, tmp_path, 1)
+    monkeypatch.setattr(counted, limit, 5)
+    with pytest.raises(LeakscopeError, match=f"{what}, and a report counts at most 5"):
+        SequenceCounting(corpus, tmp_path, LocalEngine()).count(pieces)

@@ -26,8 +26,11 @@ from leakscope.leakage.sequences.gathering import (
 from leakscope.leakage.sequences.members import Members
 from leakscope.leakage.sequences.scratch_columns import ScratchColumn, slices_of
 from leakscope.records.documents import BoolArray, IntArray, LongArray
+from leakscope.records.errors import LeakscopeError
 
 TRIE_BYTES = 4 << 30
+MOST_OCCURRENCES, MOST_NODES = 1 << 32, 1 << 31
+"""What the numbers of occurrences and nodes have room for."""
 """What a trie and its counts may take in a worker, by default."""
 
 
@@ -89,6 +92,7 @@ class SequenceCounting:
         going = _before_the_end(self.progress)
         collected = collect_pieces(pieces, lexicon, self.work, self.engine, going)
         members = read_members(collected, self.work)
+        _require_fewer(len(members), MOST_OCCURRENCES, "correct runs")
         self.progress("collect", len(pieces), len(pieces), f"{len(members)} correct runs")
         numbers = no_numbers(members, self.work)
         parts = first_word_parts(collected, lexicon, most)
@@ -97,6 +101,7 @@ class SequenceCounting:
         for part in range(1 if parts is None else int(parts.max()) + 1):
             trie = Trie.empty(lexicon)
             insert_part(collected, trie, parts, part, base, members.nodes)
+            _require_fewer(base + trie.nodes, MOST_NODES, "beginnings of sequences")
             counts, sizes = counting.count(trie)
             tallied.append(tally_part(members, numbers, trie, counts, base, done))
             column = ScratchColumn(self.work, np.int64)
@@ -117,3 +122,12 @@ def _before_the_end(progress: Progress) -> Progress:
             progress(stage, done, total, note)
 
     return told
+
+
+def _require_fewer(count: int, most: int, what: str) -> None:
+    """Refuse what could only be counted wrongly."""
+    if count >= most:
+        raise LeakscopeError(
+            f"The model gives away {count:,} {what}, and a report counts at most {most:,}; report "
+            f"on some users at a time (--users), or with a smaller --top-k."
+        )
