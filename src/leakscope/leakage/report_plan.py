@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from leakscope.corpus.store import Corpus
 from leakscope.engine.time_left import PlannedStage
+from leakscope.leakage.scrutiny.public_stage import STAGE as PUBLIC
 from leakscope.records.runs.report_settings import ReportSettings
 
 # Costs in passes of the model over a word.
@@ -54,6 +55,7 @@ class ReportPlan:
         elif self.corpus.held_out.words and asked != 0:
             held_out = self.corpus.held_out.words
             yield PlannedStage("held-out", held_out if asked is None else min(asked, held_out))
-        judged = JUDGED if self.judged else 0.0
-        yield PlannedStage("look closer", (CLOSER + judged) * words)
+        yield PlannedStage("look closer", CLOSER * words)
+        if self.judged:  # in the middle of the closer look
+            yield PlannedStage(PUBLIC, JUDGED * words)
         yield PlannedStage("write", WRITTEN * words)

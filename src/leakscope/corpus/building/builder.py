@@ -30,6 +30,7 @@ from leakscope.corpus.readers.rows import Row
 from leakscope.corpus.split import TRAIN, VALIDATION
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
+from leakscope.engine.time_left import PlannedStage, expect
 from leakscope.records.artifacts import already, private_directory, read_json, write_sealed
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.output_claim import Claim, claimed, remove
@@ -37,6 +38,9 @@ from leakscope.records.seal import SEAL
 
 BUILDING, SHARDS, LEXICON, MANIFEST = ".building", "shards", "lexicon.parquet", "manifest.json"
 CORPUS_FILES = (MANIFEST, BUILDING, SHARDS, LEXICON, SEAL)
+
+STAGES = (PlannedStage("read", 3), PlannedStage("number words", 4), PlannedStage("write shards", 3))
+"""What they cost, as measured on synthetic text."""
 
 
 def build(
@@ -68,6 +72,7 @@ def build(
         claim.clear({LEXICON, SEAL}, keep={BUILDING, SHARDS})
         claim.sweep(folder for folder in [claim.path / BUILDING] if folder.is_dir())
         context = _context(claim, settings, resources, progress)
+        expect(progress, STAGES)
         try:
             return _build(claim, read_inputs(paths, described, how, context), context, said)
         except LeakscopeError:
