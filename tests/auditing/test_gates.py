@@ -123,6 +123,12 @@ def test_nothing_confirmed_is_a_pass_only_where_something_could_be():
     )
     with pytest.raises(LeakscopeError, match="checked: fewer than 20 unique sequences cannot"):
         Gate.parse("confirmed_unique>0").value(stood)
+    many = {"unique_sequences": 180, "excess_unique_low": 40.6}
+    with pytest.raises(LeakscopeError, match="at least 40 unique sequences are more than chance"):
+        Gate.parse("confirmed_unique>0").value(few.model_copy(update=many))
+    some = few.model_copy(update=many | {"confirmed_unique": 100})
+    assert Gate.parse("confirmed_unique>0").holds(some)
+    assert Gate.parse("excess_unique_low>10").holds(few.model_copy(update=many))
     enough = few.model_copy(update={"unique_sequences": 180})
     assert not Gate.parse("confirmed_unique>0").holds(enough)
     none = few.model_copy(update={"unique_sequences": 0})

@@ -88,6 +88,12 @@ class Gate:
                 + f"fewer than {metrics.least_confirmable:,} unique sequences cannot be told from "
                 + f"chance; {'hold out more, or ' if held else ''}gate on unique_sequences"
             )
+        if self.metric in CONFIRMED and not metrics.confirmed_unique and metrics.more_than_chance:
+            least = int(metrics.excess_unique_low or 0)
+            raise self._unchecked(
+                f"at least {least:,} unique sequences are more than chance, though none of them "
+                f"can be told from the others; gate on excess_unique"
+            )
         return float(value)
 
     def holds(

@@ -134,3 +134,8 @@ class Metrics(BaseModel):
         """The part of D that S was collected from."""
         whole = AuditedPart(users=self.users, documents=self.documents, words=self.words)
         return self.audited or whole
+
+    @property
+    def more_than_chance(self) -> bool:
+        """Whether some unique sequences are more than chance, also if none is confirmed."""
+        return self.excess_unique_low is not None and self.excess_unique_low >= 1

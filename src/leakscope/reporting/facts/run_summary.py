@@ -33,10 +33,13 @@ def _against_chance(metrics: Metrics) -> str:
     """A sentence on how many of the unique sequences are more than chance, if that is known."""
     if metrics.chance_unique is None or metrics.confirmed_unique is None:
         return ""
+    confirmed = f"{values.thousands(metrics.confirmed_unique)} are confirmed as more than chance"
+    if not metrics.confirmed_unique and metrics.more_than_chance:
+        least = values.thousands(int(metrics.excess_unique_low or 0))
+        confirmed = f"at least {least} are more than chance, but none can be told from the others"
     return (
         f" A model without memory of these documents would show about {metrics.chance_unique:,.0f} "
-        f"({interval(metrics, 'chance_unique')}); "
-        f"{values.thousands(metrics.confirmed_unique)} are confirmed as more than chance."
+        f"({interval(metrics, 'chance_unique')}); {confirmed}."
     )
 
 
