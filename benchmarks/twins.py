@@ -8,6 +8,8 @@ uses as public models or as stand-ins are others: another seed, and another part
 
     synth   [--seeds 0:20]               synthetic text, whose secrets are known
     irc     [--seeds 0:5] --data FILE    users of a table with the columns user and text
+            [--after 2 6]                of either: the epochs after which the model is judged (more
+                                         than the usual ones make it overfit)
     null    [--seeds 0:7]                models that have memorized nothing
     areas                                orders of the sequences of the demo's model and of that of
                                          `python -m benchmarks secrets`
@@ -118,6 +120,13 @@ def real(folder: Path, seed: int, data: Path, words: int = 35_000) -> Case:
         "learning_rate": 0.01, "vocabulary": 3000,
     }  # fmt: skip
     return Case("irc", seed, folder / "corpus", None, shape, (4, 10))
+
+
+def longer(case: Case, after: list[int] | None) -> Case:
+    """The same case, judged after other epochs."""
+    if after is None:
+        return case
+    return replace(case, shape=case.shape | {"epochs": max(after)}, after=tuple(after))
 
 
 def judged(case: Case, folder: Path) -> Iterator[dict[str, Any]]:
@@ -367,9 +376,9 @@ def main() -> None:
             elif asked.what == "areas":
                 lines = known_orders(folder)
             elif asked.what == "irc":
-                lines = judged(real(folder, seed, asked.data), folder)
+                lines = judged(longer(real(folder, seed, asked.data), asked.after), folder)
             else:
-                lines = judged(synthetic(folder, seed), folder)
+                lines = judged(longer(synthetic(folder, seed), asked.after), folder)
             for line in lines:
                 with asked.out.open("a") as file:
                     file.write(json.dumps(line) + "\n")
@@ -382,6 +391,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seeds", default="0:20", help="the first, and the one after the last")
     parser.add_argument("--data", type=Path, help="of irc")
+    parser.add_argument("--after", type=int, nargs="+", help="epochs, of synth and irc")
     return parser.parse_args()
 
 
