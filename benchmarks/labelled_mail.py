@@ -24,6 +24,7 @@ from leakscope.corpus.build_settings import BuildSettings
 from leakscope.corpus.building.builder import build
 from leakscope.corpus.personal_data.kinds import KINDS, Finding, find_pii
 from leakscope.corpus.words import spans
+from leakscope.engine.local_engine import LocalEngine
 from leakscope.leakage.scrutiny.personal_data_tags import personal_data
 from leakscope.leakage.sequences.distinct import Sequences
 from leakscope.leakage.sequences.members import Members
@@ -150,7 +151,8 @@ def tags_of_labels(mail: Labelled, region: str | None = None) -> list[tuple[str,
         numbers, starts, lengths, of = np.array(sorted(rows), dtype=np.int64).T
         members = _filled(Members, documents=numbers, starts=starts, lengths=lengths)
         sequences = _filled(Sequences, of_member=of)
-        found = personal_data(corpus, members, sequences, np.arange(len(of)), region)
+        chosen, engine = np.arange(len(of)), LocalEngine()
+        found = personal_data(corpus, members, sequences, chosen, region, engine, Path(folder))
     return [found.get(row, ()) for row in range(len(rows))]
 
 

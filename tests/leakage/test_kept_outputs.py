@@ -14,8 +14,19 @@ from subjects import subject_of
 
 WORDS = ["a", "b", "c", "d", "e", "f"]
 TABLES = ("sequences.parquet", "occurrences.parquet", "users.parquet", "metrics.json")
-STAGES = ("score", "collect", "count", "held-out", "public")
-ASKED = ReportSettings(top_k=2, reveal=True, least_context=0)
+STAGES = (
+    "score",
+    "collect",
+    "count",
+    "held-out",
+    "public",
+    "sample",
+    "least-context",
+    "other-contexts",
+    "personal-data",
+    "known-words",
+)
+ASKED = ReportSettings(top_k=2, reveal=True, elsewhere=60)
 
 
 class KilledError(Exception):

@@ -1,10 +1,12 @@
 """Untrained models of a handful of units."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import torch
 
+from leakscope.corpus.store import Corpus
 from leakscope.models.word.architecture import Architecture
 from leakscope.models.word.networks import make_network
 from leakscope.models.word.word_model import WordModel
@@ -25,6 +27,11 @@ def sharp_model(kind: str, vocabulary: Sequence[str], seed: int = 0) -> WordMode
             if "norm" not in name:
                 weight.normal_(0.0, 0.8, generator=generator)
     return WordModel(network.eval().requires_grad_(False), list(vocabulary))
+
+
+def sharp_reader(corpus: Path, kind: str, vocabulary: Sequence[str], seed: int = 0) -> WordModel:
+    """The same, reading a corpus; in any process."""
+    return sharp_model(kind, vocabulary, seed).reading(Corpus.open(corpus).lexicon)
 
 
 def repeated_by(model: WordModel, users: int, documents: int, length: int, seed: int = 0):

@@ -1,7 +1,11 @@
 """Models in memory as the subject of a report."""
 
 from collections.abc import Callable
+from pathlib import Path
 
+from leakscope.engine.local_engine import LocalEngine
+from leakscope.engine.progress import silent
+from leakscope.leakage.asking.asked_model import AskedModel, LoadedOnce
 from leakscope.leakage.subject import Subject
 from leakscope.models.interface import LanguageModel
 from leakscope.records.models.audited_model import CallersNetworkRecord, NetworkShape
@@ -14,3 +18,8 @@ def subject_of(
     """A subject of which nothing is known but how to load it."""
     config = CallersNetworkRecord(architecture=NetworkShape(kind="scripted"))
     return Subject(name, "digest", config, load, figures or ModelFigures())
+
+
+def asked(model: LanguageModel, folder: Path) -> AskedModel:
+    """The model as questions reach it, in this process."""
+    return AskedModel(LoadedOnce(lambda: model), {}, True, LocalEngine(), folder, silent)

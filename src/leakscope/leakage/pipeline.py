@@ -13,6 +13,7 @@ from leakscope.engine.local_engine import LocalEngine
 from leakscope.engine.progress import Progress, silent
 from leakscope.engine.stages import Engine
 from leakscope.engine.thread_engine import ThreadEngine
+from leakscope.leakage.asking.asked_model import AskedModel, LoadedOnce
 from leakscope.leakage.chance.held_out_runs import HeldOutRuns
 from leakscope.leakage.correct_runs.corpus_scoring import CorpusScoring
 from leakscope.leakage.correct_runs.score_stage import PIECE_WORDS, SLOW_PIECE_WORDS, totals_in
@@ -44,10 +45,8 @@ from leakscope.leakage.scrutiny.public_surprise import PublicModel, PublicSource
 from leakscope.leakage.scrutiny.validation_answers import write_answers
 from leakscope.leakage.sequences.counted import TRIE_BYTES, CountedSequences, SequenceCounting
 from leakscope.leakage.sequences.distinct import contexts, examples
-from leakscope.leakage.subject import Subject
+from leakscope.leakage.subject import Subject, behind
 from leakscope.models.evaluation import perplexity_of
-from leakscope.models.interface import LanguageModel
-from leakscope.models.wrappers.hardened import HardenedModel
 from leakscope.records.artifacts import digest_of, seal_files, write_json, write_sealed
 from leakscope.records.documents import IntArray
 from leakscope.records.measured import Measured
@@ -122,7 +121,7 @@ def audit_into(
     resources, out = resources or Resources(), run.path
     corpus = corpus.trained_on(settings.trained_on)
     scoring = CorpusScoring(corpus, run.work, resources.engine, progress, subject.users)
-    load = partial(_interface, subject.load, settings.confidence)
+    load = subject.interface(settings.confidence)
     words = PIECE_WORDS if isinstance(subject.config, ModelConfig) else SLOW_PIECE_WORDS
     parts = scoring.score(subject.digest, load, settings, words)
     if not parts and subject.users is not None:
@@ -134,8 +133,9 @@ def audit_into(
     runs = HeldOutRuns(scoring, subject.digest, load, words, resources.compiled)
     evidence, owners = _evidence(runs, subject, settings, counted, asked, counting)
     judge = _judge(None if public is None else public(owners), scoring)
+    asked_model = _asked(subject, scoring, settings)
     measure = not subject.measured
-    look = look_closer(load, judge, corpus, settings, counted, evidence, progress, measure=measure)
+    look = look_closer(asked_model, judge, corpus, settings, counted, evidence, measure=measure)
     figures = subject.figures.updated(look.figures)
     figures = figures.updated(_on_every_word(parts, asked, settings))
     figures = figures.updated(_benchmark(judge, scoring, settings, counting))
@@ -143,7 +143,7 @@ def audit_into(
     metrics = metrics_of(counted, corpus, settings, figures, near_ties, look.findings)
     metrics = metrics.model_copy(update={"audited": part, "interface": settings.interface})
     notices = (*look.notices, *doubts_about_epsilon(metrics, counted, look.findings))
-    metrics = _questioned(metrics, subject, corpus, settings, notices)
+    metrics = _questioned(metrics, subject, scoring, settings, notices)
     subject.confirm()
     progress("write", 0, 1)
     _write_tables(out, parts, corpus, settings, counted, look, sizes, subject.users)
@@ -180,7 +180,7 @@ def _evidence(
     stand_ins, owners = subject.stand_ins, counted.owners()
     if stand_ins is None:
         return HeldOutEvidence(runs.decoys(settings, counted, words)), owners
-    theirs = partial(_interface, stand_ins.load, settings.confidence)
+    theirs = partial(behind, stand_ins.load, settings.confidence)
     shown = stand_ins.shown(
         runs.scoring, theirs, settings, runs.piece, replace(counting, progress=silent)
     )
@@ -194,27 +194,38 @@ def _judge(model: PublicModel | None, scoring: CorpusScoring) -> PublicJudge | N
     return PublicJudge.of(model, scoring.corpus, scoring.work, scoring.engine, scoring.progress)
 
 
-def _interface(load: Callable[[], LanguageModel], confidence: float | None) -> LanguageModel:
-    """The model as the attacker meets it; in any process."""
-    model = load()
-    return model if confidence is None else HardenedModel(model, confidence)
+def _asked(subject: Subject, scoring: CorpusScoring, settings: ReportSettings) -> AskedModel:
+    """The model under audit, asked by the engine that scores."""
+    identity = {
+        "model": subject.digest,
+        "lexicon": scoring.corpus.manifest.lexicon_digest,
+        "confidence": settings.confidence,
+        "block_list": settings.block_list,
+    }
+    load = LoadedOnce(subject.interface(settings.confidence))
+    return AskedModel(
+        load, identity, subject.reads_text, scoring.engine, scoring.work, scoring.progress
+    )
 
 
 def _questioned(
     metrics: Metrics,
     subject: Subject,
-    corpus: Corpus,
+    scoring: CorpusScoring,
     settings: ReportSettings,
     notices: tuple[str, ...],
 ) -> Metrics:
     """The metrics with their warnings and notices; raises if nothing was measured."""
+    corpus = scoring.corpus
     known, config = corpus.manifest.lexicon, subject.config
     vocabulary = min(known, config.vocabulary) if isinstance(config, ModelConfig) else known
     told = warnings_about(
         metrics,
         settings,
         vocabulary,
-        lambda: sample_of(subject.load(), corpus, settings.top_k),
+        lambda: sample_of(
+            _asked(subject, scoring, replace(settings, confidence=None)), corpus, settings.top_k
+        ),
     )
     notices = (*notices_of_part(metrics, settings), *notices)
     return metrics.model_copy(update={"warnings": told, "notices": notices})

@@ -2,16 +2,25 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from leakscope.leakage.chance.stand_ins import StandIns
 from leakscope.models.interface import LanguageModel
+from leakscope.models.wrappers.hardened import HardenedModel
 from leakscope.records.documents import IntArray
 from leakscope.records.models.audited_model import AuditedModel
+from leakscope.records.models.model_config import ModelConfig
 from leakscope.records.models.model_figures import ModelFigures
 from leakscope.records.runs.gate_verdict import GateVerdict
 from leakscope.records.runs.run_manifest import RunManifest
 from leakscope.records.runs.run_metrics import Metrics
+
+
+def behind(load: Callable[[], LanguageModel], confidence: float | None) -> LanguageModel:
+    """The model as the attacker meets it; in any process."""
+    model = load()
+    return model if confidence is None else HardenedModel(model, confidence)
 
 
 @dataclass(frozen=True)
@@ -40,3 +49,12 @@ class Subject:
     confirm: Callable[[], None] = lambda: None
     """Called before anything is written: raises if the model is no longer the one that gave the
     answers."""
+
+    def interface(self, confidence: float | None) -> Callable[[], LanguageModel]:
+        """Brings the model as the attacker meets it."""
+        return partial(behind, self.load, confidence)
+
+    @property
+    def reads_text(self) -> bool:
+        """Whether documents must carry their texts; known before the model is loaded."""
+        return not isinstance(self.config, ModelConfig)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leakscope.leakage.scrutiny.document_sample import ScoredSample, drawn
+from leakscope.leakage.asking.document_sample import ScoredSample, drawn
 from leakscope.leakage.scrutiny.held_out_memory import CompletedPairs, memory_of, suspicion
 from leakscope.records.documents import Documents, Scores
 

@@ -17,7 +17,7 @@ from leakscope.records.runs.run_manifest import open_run
 from leakscope.records.runs.run_metrics import Metrics
 from leakscope.reporting.pages.report_page import write_page
 from scripted import ScriptedModel
-from subjects import subject_of
+from subjects import asked, subject_of
 
 ROWS = [("ann", "code alpha beta"), ("bob", "code alpha"), ("cat", "code alpha")]
 SURE = {("code",): {"alpha": 0.9}, ("code", "alpha"): {"beta": 0.9}}
@@ -140,9 +140,9 @@ def test_few_correct_words_are_chance_unless_the_perplexity_is_better():
     assert not told(5000, None, validation_perplexity=1e9)  # memorizing, not chance
 
 
-def test_a_sample_is_of_the_first_documents(make_corpus, monkeypatch):
+def test_a_sample_is_of_the_first_documents(make_corpus, monkeypatch, tmp_path):
     corpus = make_corpus(ROWS)
-    model = ScriptedModel(corpus.lexicon, SURE)
+    model = asked(ScriptedModel(corpus.lexicon, SURE), tmp_path)
     whole = sample_of(model, corpus, 1)
     assert (whole.words, whole.correct) == (7, 4)
     monkeypatch.setattr("leakscope.leakage.scrutiny.plausibility.SAMPLE_WORDS", 1)

@@ -2,22 +2,18 @@
 contexts, personal data; and at what the interface is worth on validation words.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from leakscope.corpus.store import Corpus
-from leakscope.engine.progress import Progress
+from leakscope.leakage.asking.asked_model import AskedModel
+from leakscope.leakage.asking.least_context import LeastContexts, ask_least_contexts
+from leakscope.leakage.asking.other_contexts import OtherContexts, try_other_contexts
+from leakscope.leakage.asking.spelled_sequences import SpelledSequences
 from leakscope.leakage.chance.chance_line import doubts_about
 from leakscope.leakage.scrutiny.chance_evidence import ChanceEvidence
 from leakscope.leakage.scrutiny.findings import UniqueFindings
-from leakscope.leakage.scrutiny.least_context import (
-    LeastContexts,
-    SpelledSequences,
-    least_contexts,
-)
-from leakscope.leakage.scrutiny.other_contexts import OtherContexts, try_other_contexts
 from leakscope.leakage.scrutiny.personal_data_tags import personal_data
 from leakscope.leakage.scrutiny.public_stage import PublicJudge
 from leakscope.leakage.scrutiny.public_surprise import PublicAnswers, Ratios, ratios
@@ -25,7 +21,6 @@ from leakscope.leakage.scrutiny.sampled_figures import sampled_figures
 from leakscope.leakage.scrutiny.validation_answers import ValidationAnswers
 from leakscope.leakage.sequences.counted import CountedSequences
 from leakscope.leakage.sequences.distinct import Sequences, examples
-from leakscope.models.interface import LanguageModel
 from leakscope.records.documents import BoolArray, LongArray
 from leakscope.records.measured import Measured
 from leakscope.records.models.model_figures import ModelFigures
@@ -52,20 +47,19 @@ class CloserLook:
 
 
 def look_closer(
-    load: Callable[[], LanguageModel],
+    model: AskedModel,
     judge: PublicJudge | None,
     corpus: Corpus,
     settings: ReportSettings,
     counted: CountedSequences,
     evidence: ChanceEvidence,
-    progress: Progress,
     *,
     measure: bool = False,
 ) -> CloserLook:
-    """`load` brings the model under audit, `judge` is the public one; `evidence` says what is
-    chance. `measure`: nobody has measured the model's perplexities yet.
+    """`model` is the one under audit, `judge` the public one; `evidence` says what is chance.
+    `measure`: nobody has measured the model's perplexities yet.
     """
-    model, members, sequences = load(), counted.members, counted.sequences
+    members, sequences, progress = counted.members, counted.sequences, model.progress
     progress("look closer", 0, 1)
     sampled = sampled_figures(model, corpus, settings, measure=measure)
     answers, figures, notices = sampled.answers, sampled.figures, sampled.notices
@@ -85,11 +79,13 @@ def look_closer(
         predicted = _predicted(judge, counted, chosen, settings.top_k)
         judged = evidence.judged(judge, settings.top_k)
         chance = judged.line(counted, rate, ratio.of_sequence)
-        figures = figures.updated(_unknown(judge.load(), counted))
+        figures = figures.updated(_unknown(judge, counted))
     most = settings.least_context or (ELSEWHERE if settings.elsewhere else 0)
     rows = _worth_a_look(sequences, ratio, most)
     least, outside = _contexts(model, corpus, settings, counted, rows)
-    tags = personal_data(corpus, members, sequences, chosen, settings.phone_region)
+    tags = personal_data(
+        corpus, members, sequences, chosen, settings.phone_region, model.engine, model.work
+    )
     chance = evidence.line(counted, rate) if chance is None else chance
     progress("look closer", 1, 1, f"{len(rows)} sequences")
     findings = UniqueFindings(said, ratio, rows, least, outside, tags, predicted, chance)
@@ -107,7 +103,7 @@ def _predicted(
 
 
 def _contexts(
-    model: LanguageModel,
+    model: AskedModel,
     corpus: Corpus,
     settings: ReportSettings,
     counted: CountedSequences,
@@ -119,12 +115,12 @@ def _contexts(
         return least, outside
     members, sequences = counted.members, counted.sequences
     listed = examples(members, sequences, OCCURRENCES)
-    documents = corpus.documents(texts=model.needs_text)
-    spelled = SpelledSequences(
+    documents = corpus.documents(texts=model.reads_text)
+    spelled = SpelledSequences.spell(
         rows, members, sequences, listed, counted.trie, documents, CONTEXT_WORDS
     )
     if settings.least_context:
-        least = least_contexts(model, spelled, settings.top_k, CONTEXT_WORDS)
+        least = ask_least_contexts(model, spelled, settings.top_k, CONTEXT_WORDS)
     if settings.elsewhere:
         outside = try_other_contexts(
             model,
@@ -145,7 +141,7 @@ def _worth_a_look(sequences: Sequences, ratio: Ratios | None, most: int) -> Long
     return np.sort(unique[order[:most]])
 
 
-def _unknown(public: LanguageModel, counted: CountedSequences) -> ModelFigures:
+def _unknown(public: PublicJudge, counted: CountedSequences) -> ModelFigures:
     """How many unique sequences have a word that the public model does not know."""
     sequences = counted.sequences
     offsets, ids = counted.trie.sequences(sequences.nodes[sequences.unique])

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from leakscope.leakage.asking.least_context import LeastContexts
+from leakscope.leakage.asking.other_contexts import OtherContexts
 from leakscope.leakage.chance.chance_line import ChanceLine
-from leakscope.leakage.scrutiny.least_context import LeastContexts
-from leakscope.leakage.scrutiny.other_contexts import OtherContexts
 from leakscope.leakage.scrutiny.public_surprise import PublicAnswers, Ratios
 from leakscope.records.documents import BoolArray, IntArray, LongArray
 from leakscope.records.measured import UNSAID, Measured

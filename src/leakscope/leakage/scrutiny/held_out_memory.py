@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leakscope.leakage.scrutiny.document_sample import ScoredSample
+from leakscope.leakage.asking.document_sample import ScoredSample
 from leakscope.records.documents import BoolArray, Documents, LongArray
 from leakscope.records.ragged import row_sums
 

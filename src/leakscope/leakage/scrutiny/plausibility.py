@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from leakscope.corpus.store import Corpus
+from leakscope.leakage.asking.asked_model import AskedModel
+from leakscope.leakage.asking.document_sample import scored
 from leakscope.models.evaluation import perplexity_of
-from leakscope.models.interface import LanguageModel
 from leakscope.records.documents import FloatArray
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.runs.report_settings import ReportSettings
@@ -42,20 +43,18 @@ class TrainingSample:
         return self.loss is not None and self.loss < 0.5 * wrong * math.log(self.top_k + 1)
 
 
-def sample_of(model: LanguageModel, corpus: Corpus, top_k: int) -> TrainingSample:
+def sample_of(model: AskedModel, corpus: Corpus, top_k: int) -> TrainingSample:
     """Ask the model for the probability of every word of the first training documents."""
-    ranks, logs, words = [], [], 0
-    for documents in corpus.documents(texts=model.needs_text):
+    first, words = [], 0
+    for documents in corpus.documents(texts=model.reads_text):
         ends = words + documents.offsets[1:]
-        piece = documents.take(np.flatnonzero(ends - documents.lengths() < SAMPLE_WORDS))
-        scores = model.score(piece, top_k=top_k, every_probability=True)
-        ranks.append(scores.rank)
-        logs.append(scores.log_prob)
+        first.append(documents.take(np.flatnonzero(ends - documents.lengths() < SAMPLE_WORDS)))
         words += int(documents.offsets[-1])
         if words >= SAMPLE_WORDS:
             break
-    rank, log_prob = np.concatenate(ranks), np.concatenate(logs)
-    return TrainingSample(len(rank), int((rank < top_k).sum()), _loss(log_prob), top_k)
+    found = scored(model, first, top_k)
+    correct = int((found.rank < top_k).sum())
+    return TrainingSample(len(found.rank), correct, _loss(found.log_prob), top_k)
 
 
 def warnings_about(

@@ -5,14 +5,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from leakscope.corpus.store import Corpus, Shard, concatenate
+from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress
 from leakscope.engine.stages import Engine, Work
+from leakscope.leakage.asking.asked_model import AskedModel, LoadedOnce
+from leakscope.leakage.asking.known_words import known_words
 from leakscope.leakage.scrutiny.public_surprise import (
     AskedOccurrences,
     PublicAnswers,
@@ -20,7 +22,11 @@ from leakscope.leakage.scrutiny.public_surprise import (
     log_probs_of,
     predictions_of,
 )
-from leakscope.leakage.sequences.documents_by_number import documents_holding
+from leakscope.leakage.sequences.documents_by_number import (
+    documents_holding,
+    documents_numbered,
+    shards_holding,
+)
 from leakscope.leakage.sequences.members import Members
 from leakscope.models.interface import LanguageModel
 from leakscope.records.artifacts import (
@@ -30,30 +36,12 @@ from leakscope.records.artifacts import (
     parquet_sink,
     read_parquet,
 )
-from leakscope.records.documents import BoolArray, Documents, LongArray
+from leakscope.records.documents import BoolArray, IntArray, LongArray
 from leakscope.records.models.public_model import PublicModelRecord
 
 STAGE = "public"
 _LOG_PROBS = pa.schema([("log_probs", pa.list_(pa.float32()))])
 _PREDICTED = pa.schema([("predicted", pa.bool_())])
-
-
-class LoadedOnce:
-    """Loads a model when it is first asked for, and keeps it in this process."""
-
-    def __init__(self, load: Callable[[], LanguageModel]) -> None:
-        self._load = load
-        self._model: LanguageModel | None = None
-
-    def __call__(self) -> LanguageModel:
-        """The model."""
-        if self._model is None:
-            self._model = self._load()
-        return self._model
-
-    def __reduce__(self) -> tuple[type["LoadedOnce"], tuple[Callable[[], LanguageModel]]]:
-        """Other processes load it themselves."""
-        return LoadedOnce, (self._load,)
 
 
 @dataclass(frozen=True)
@@ -78,7 +66,7 @@ class PublicStage:
 
         def work(index: int, target: Path) -> None:
             asked = self.asked.part(*self.groups[index])
-            documents = _documents(shards, asked.documents, texts=model.needs_text)
+            documents = documents_numbered(shards, asked.documents, texts=model.needs_text)
             if self.top_k is None:
                 found = log_probs_of(model, documents, asked)
                 lists = pa.ListArray.from_arrays(pa.array(asked.offsets, pa.int32()), found)
@@ -92,26 +80,6 @@ class PublicStage:
 def _write(target: Path, schema: pa.Schema, values: pa.Array | BoolArray) -> None:
     with parquet_sink(target, schema, sealed=True) as writer:
         writer.write_batch(pa.record_batch([pa.array(values)], schema=schema))
-
-
-def _overlapping(shards: list[Shard], numbers: LongArray) -> list[Shard]:
-    """The shards that may hold some documents, whose numbers rise."""
-    low, high = int(numbers[0]), int(numbers[-1])
-    return [
-        shard
-        for shard in shards
-        if shard.bounds.documents[0] <= high and shard.bounds.documents[1] >= low
-    ]
-
-
-def _documents(shards: list[Shard], numbers: LongArray, *, texts: bool) -> Documents:
-    """The documents with these numbers (rising), each once."""
-
-    def stream() -> Iterator[Documents]:
-        for shard in _overlapping(shards, numbers):
-            yield from shard.documents(texts=texts)
-
-    return concatenate([some for some, _ in documents_holding(stream(), numbers)])
 
 
 @dataclass(frozen=True)
@@ -153,6 +121,11 @@ class PublicJudge:
         found = [column.to_numpy() for column in self._ask(asked, top_k, _PREDICTED)]
         return np.concatenate([*found, np.zeros(0, np.bool_)])
 
+    def knows(self, ids: IntArray) -> BoolArray | None:
+        """See `LanguageModel.knows`."""
+        asked = AskedModel(self.load, self._identity, False, self.engine, self.work, self.progress)
+        return known_words(asked, ids)
+
     def _ask(
         self, asked: AskedOccurrences, top_k: int | None, schema: pa.Schema
     ) -> Iterator[pa.ChunkedArray]:
@@ -182,16 +155,23 @@ class PublicJudge:
         places = hashlib.blake2b(digest_size=16)
         for values in (asked.documents, asked.starts, asked.lengths):
             places.update(np.ascontiguousarray(values).tobytes())
-        shards = _overlapping(self.corpus.shards, asked.documents)
+        shards = shards_holding(self.corpus.shards, asked.documents)
         return digest_of(
             {
-                "kind": self.record.kind,
-                "model": list(self.record.digests),
-                "lexicon": self.corpus.manifest.lexicon_digest,
-                "trained_on": self.corpus.training,
+                **self._identity,
                 "shards": [shard.digest for shard in shards],
                 "occurrences": places.hexdigest(),
                 "top_k": top_k,
                 "leakscope": version("leakscope"),
             }
         )
+
+    @property
+    def _identity(self) -> dict[str, Any]:
+        """What decides its answers, besides what it is asked."""
+        return {
+            "kind": self.record.kind,
+            "model": list(self.record.digests),
+            "lexicon": self.corpus.manifest.lexicon_digest,
+            "trained_on": self.corpus.training,
+        }

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from leakscope.corpus.store import Corpus
-from leakscope.leakage.scrutiny.document_sample import ScoredSample, drawn, scored
+from leakscope.leakage.asking.asked_model import AskedModel
+from leakscope.leakage.asking.document_sample import ScoredSample, drawn, scored
 from leakscope.leakage.scrutiny.held_out_memory import memory_of, suspicion
 from leakscope.leakage.scrutiny.interface_figures import BEYOND, HIDDEN, figures_of_answers
 from leakscope.leakage.scrutiny.validation_answers import ValidationAnswers, validation_answers
 from leakscope.models.evaluation import evaluation_of
-from leakscope.models.interface import LanguageModel
 from leakscope.records.measured import Measured
 from leakscope.records.models.model_figures import ModelFigures
 from leakscope.records.runs.report_settings import ReportSettings
@@ -32,7 +32,7 @@ class SampledFigures:
 
 
 def sampled_figures(
-    model: LanguageModel, corpus: Corpus, settings: ReportSettings, *, measure: bool
+    model: AskedModel, corpus: Corpus, settings: ReportSettings, *, measure: bool
 ) -> SampledFigures:
     """The answers on validation words and their figures. `measure`: nobody has measured the model
     yet, since it was not trained here; then on training words, too.
@@ -46,8 +46,8 @@ def sampled_figures(
         hidden: Measured[float] = Measured.absent(HIDDEN)
         return SampledFigures(answers, ModelFigures(hidden, hidden, hidden).updated(figures))
     rng = np.random.default_rng(1)
-    stream = corpus.documents(texts=model.needs_text)
-    training = scored(model, drawn(stream, TRAINING_WORDS, rng), settings.top_k)
+    some = drawn(corpus.documents(texts=model.reads_text), TRAINING_WORDS, rng)
+    training = ScoredSample(some, scored(model, [some], settings.top_k))
     figures = figures.updated(_training_figures(training, settings.top_k))
     notices = () if held is None else _notices(training, held[1], corpus, figures)
     return SampledFigures(answers, figures, notices)

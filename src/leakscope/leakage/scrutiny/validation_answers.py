@@ -8,9 +8,9 @@ import pyarrow as pa
 
 from leakscope.corpus.split import VALIDATION
 from leakscope.corpus.store import Corpus, concatenate
-from leakscope.leakage.scrutiny.document_sample import PIECE_WORDS, ScoredSample, joined
+from leakscope.leakage.asking.asked_model import AskedModel
+from leakscope.leakage.asking.document_sample import ScoredSample, scored
 from leakscope.leakage.scrutiny.validation_documents import ValidationDocuments
-from leakscope.models.interface import LanguageModel
 from leakscope.records.artifacts import read_parquet, sealed_digest, write_parquet
 from leakscope.records.columns import check_columns
 from leakscope.records.documents import FloatArray, IntArray
@@ -30,7 +30,7 @@ class ValidationAnswers:
 
 
 def validation_answers(
-    model: LanguageModel, corpus: Corpus, words: int, top_k: int
+    model: AskedModel, corpus: Corpus, words: int, top_k: int
 ) -> tuple[ValidationAnswers, ScoredSample] | None:
     """Rank and top log-probability at about `words` validation words, of documents drawn evenly,
     and where they stand; None if there are no validation words. The answers are shuffled, so that
@@ -41,14 +41,12 @@ def validation_answers(
         return None
     rng = np.random.default_rng(0)
     share = min(1.0, words / total)
-    documents, parts = [], []
-    for chunk in corpus.documents(VALIDATION, texts=model.needs_text):
-        chosen = chunk.take(np.flatnonzero(rng.random(len(chunk)) < share))
-        for piece in chosen.pieces(PIECE_WORDS):
-            parts.append(model.score(piece, top_k=top_k, every_probability=True))
-            documents.append(replace(piece, texts=None))
-    sample = ScoredSample(concatenate(documents), joined(parts))
-    scores = sample.scores
+    chosen = [
+        chunk.take(np.flatnonzero(rng.random(len(chunk)) < share))
+        for chunk in corpus.documents(VALIDATION, texts=model.reads_text)
+    ]
+    scores = scored(model, chosen, top_k)
+    sample = ScoredSample(replace(concatenate(chosen), texts=None), scores)
     if not len(scores.rank):
         return None
     order = rng.permutation(len(scores.rank))

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from leakscope.corpus.store import concatenate
+from leakscope.corpus.store import Shard, concatenate
 from leakscope.records.documents import Documents, IntArray, LongArray
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.ragged import offsets_of, places_of
@@ -34,6 +34,26 @@ def documents_holding(
             waiting, words, done = [], 0, int(high)
     if waiting:
         yield concatenate(waiting), np.arange(done, len(numbers))
+
+
+def shards_holding(shards: list[Shard], numbers: LongArray) -> list[Shard]:
+    """The shards that may hold some documents, whose numbers rise."""
+    low, high = int(numbers[0]), int(numbers[-1])
+    return [
+        shard
+        for shard in shards
+        if shard.bounds.documents[0] <= high and shard.bounds.documents[1] >= low
+    ]
+
+
+def documents_numbered(shards: list[Shard], numbers: LongArray, *, texts: bool) -> Documents:
+    """The documents with these numbers (rising), each once."""
+
+    def stream() -> Iterator[Documents]:
+        for shard in shards_holding(shards, numbers):
+            yield from shard.documents(texts=texts)
+
+    return concatenate([some for some, _ in documents_holding(stream(), numbers)])
 
 
 def words_at(

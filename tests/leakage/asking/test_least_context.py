@@ -4,8 +4,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from leakscope.leakage.asking.other_contexts import _changed
 from leakscope.leakage.pipeline import audit
-from leakscope.leakage.scrutiny.other_contexts import _changed
 from leakscope.records.runs.report_settings import ReportSettings
 from small_models import SMALL, repeated_by, sharp_model
 from subjects import subject_of

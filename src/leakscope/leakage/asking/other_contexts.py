@@ -2,12 +2,17 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
+import pyarrow as pa
 
-from leakscope.leakage.scrutiny.least_context import SpelledSequences, TriedPrompt, comes_out
+from leakscope.leakage.asking.asked_model import AskedModel
+from leakscope.leakage.asking.least_context import PROMPTS, comes_out
+from leakscope.leakage.asking.spelled_sequences import SpelledSequences, TriedPrompt
 from leakscope.models.interface import LanguageModel
-from leakscope.records.documents import Documents, IntArray
+from leakscope.records.artifacts import digest_of
+from leakscope.records.documents import BoolArray, Documents, IntArray
 
 KINDS = ("truncated", "reworded", "others")
 COMMON = 500
@@ -17,6 +22,9 @@ PREFIXES = 2_000
 PREFIX_WORDS = 64
 DRAWS = 20
 """Tries to find a prefix of another user: enough unless nearly all are the owner's."""
+SLOW_PROMPTS = 1_000
+"""Prompts that a model is asked at a time which may take minutes for more."""
+STAGE = "other-contexts"
 
 
 @dataclass(frozen=True)
@@ -31,8 +39,44 @@ class OtherContexts:
     """Tries and successes of each kind, in all."""
 
 
+@dataclass(frozen=True)
+class PromptsAsked:
+    """Which of some prompts bring their sequence out."""
+
+    prompts: tuple[TriedPrompt, ...]
+    top_k: int
+    schema: ClassVar[pa.Schema] = pa.schema([("out", pa.bool_())])
+
+    @property
+    def rows(self) -> int:
+        """A prompt each."""
+        return len(self.prompts)
+
+    def digest(self) -> str:
+        """See `Question`."""
+        return digest_of([self.prompts, self.top_k])
+
+    def answer(self, model: LanguageModel) -> pa.RecordBatch:
+        """See `Question`."""
+        found = comes_out(model, self.prompts, self.top_k)
+        return pa.record_batch([pa.array(found)], schema=self.schema)
+
+
+def _out(model: AskedModel, prompts: list[TriedPrompt], top_k: int) -> BoolArray:
+    """[n] whether they bring their sequences out."""
+    step = SLOW_PROMPTS if model.reads_text else PROMPTS
+    asked = [
+        PromptsAsked(tuple(prompts[low : low + step]), top_k)
+        for low in range(0, len(prompts), step)
+    ]
+    answers = model.ask(STAGE, asked)
+    return np.concatenate(
+        [np.zeros(0, np.bool_), *(answer["out"].to_numpy() for answer in answers)]
+    )
+
+
 def try_other_contexts(
-    model: LanguageModel,
+    model: AskedModel,
     unique: SpelledSequences,
     corpus: Iterable[Documents],
     *,
@@ -47,7 +91,7 @@ def try_other_contexts(
     the lexicon.
     """
     rng = np.random.default_rng([seed, 4])
-    size = len(unique.rows)
+    size = len(unique)
     each = -(-budget // max(1, size * len(KINDS)))
     others = _prefixes(corpus, rng)
     prompts: list[TriedPrompt] = []
@@ -61,9 +105,10 @@ def try_other_contexts(
                 context = listed[int(rng.integers(len(listed)))][1]
                 made = _changed(KINDS[kind], context, int(unique.owners[i]), others, words, rng)
                 if made is not None:
-                    prompts.append((made + unique.words[i], len(unique.words[i]), None))
+                    words_of = unique.words(i)
+                    prompts.append((made + words_of, len(words_of), None))
                     labels.append((i, kind))
-    hits = comes_out(model, prompts, top_k)
+    hits = _out(model, prompts, top_k)
     tried, out = np.zeros((2, size), np.int32)
     by_kind = {kind: {"tried": 0, "out": 0} for kind in KINDS}
     for (i, kind), hit in zip(labels, hits.tolist(), strict=True):
