@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from leakscope.leakage.asking.asked_model import AskedModel
 from leakscope.leakage.asking.least_context import PROMPTS, comes_out
-from leakscope.leakage.asking.spelled_sequences import SpelledSequences, TriedPrompt
+from leakscope.leakage.asking.sequences_in_context import SpelledSequences, TriedPrompt
 from leakscope.models.interface import LanguageModel
 from leakscope.records.artifacts import digest_of
 from leakscope.records.documents import BoolArray, Documents, IntArray

@@ -10,7 +10,7 @@ from leakscope.corpus.store import Corpus
 from leakscope.leakage.asking.asked_model import AskedModel
 from leakscope.leakage.asking.least_context import LeastContexts, ask_least_contexts
 from leakscope.leakage.asking.other_contexts import OtherContexts, try_other_contexts
-from leakscope.leakage.asking.spelled_sequences import SpelledSequences
+from leakscope.leakage.asking.sequences_in_context import SpelledSequences
 from leakscope.leakage.chance.chance_line import doubts_about
 from leakscope.leakage.scrutiny.chance_evidence import ChanceEvidence
 from leakscope.leakage.scrutiny.findings import UniqueFindings
