@@ -169,9 +169,11 @@ def _interval(row: dict, name: str) -> str:
 
 def snapshots(given: argparse.Namespace) -> None:
     out, found = given.out, []
-    some_users(given.text, out / "sample.parquet", given.words, 0, given.longest)
-    corpus = corpus_of(out / "sample.parquet", out / "corpus", given.validation)
-    plain = {"epochs": max(given.epochs), "vocabulary": 5000, "learning_rate": 0.005}
+    some_users(given.text, out / "sample.parquet", given.words, given.seed, given.longest)
+    corpus = corpus_of(out / "sample.parquet", out / "corpus", given.validation, given.seed)
+    plain = {
+        "epochs": max(given.epochs), "vocabulary": 5000, "learning_rate": 0.005, "seed": given.seed,
+    }  # fmt: skip
     private = plain | {
         "mitigation": "dp", "target_epsilon": given.epsilon, "sampling_rate": 0.1,
         "words_per_user": 200, "clip": 0.5,
@@ -186,8 +188,9 @@ def snapshots(given: argparse.Namespace) -> None:
         )
         publics["outside"] = {"public": str(model)}
         cases["dp-outside"] = private | {"warm_start": model, "learning_rate": 0.002}
+    publics = {name: asked for name, asked in publics.items() if name in given.judges}
     for case in given.models:
-        if "warm_start" in cases[case]:
+        if "crossfit" in publics and "warm_start" in cases[case]:
             publics["crossfit"]["warm_start"] = cases[case]["warm_start"]
         model, began = out / case, time.monotonic()
         trained(corpus, model, **cases[case])
@@ -238,6 +241,9 @@ def main() -> None:
     two.add_argument("--outside", type=Path)
     two.add_argument("--validation", type=float, default=0.2)
     two.add_argument("--epochs", type=int, nargs="+", default=[1, 2, 4, 8, 16])
+    two.add_argument("--seed", type=int, default=0, help="of users, split and training")
+    judges = ["crossfit", "outside"]
+    two.add_argument("--judges", nargs="+", default=judges, choices=judges)
     two.add_argument("--epsilon", type=float, default=8.0)
     kinds = ["plain", "dp", "dp-outside"]  # the last one starts from the outside model
     two.add_argument("--models", nargs="+", default=kinds[:2], choices=kinds)

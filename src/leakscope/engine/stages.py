@@ -40,6 +40,17 @@ def reads_outputs(stage: Stage) -> bool:
     return bool(getattr(stage, "reads_outputs", False))
 
 
+def suffix_of(stage: Stage) -> str:
+    """What the names of a stage's outputs end with, which it may say by an attribute `suffix`."""
+    return str(getattr(stage, "suffix", ".parquet"))
+
+
+def output_paths(stage: Stage, keys: Sequence[str], folder: Path) -> list[Path]:
+    """Where the outputs of a stage are."""
+    name, suffix = stage.name.replace(" ", "-"), suffix_of(stage)
+    return [folder / f"{name}-{key}{suffix}" for key in keys]
+
+
 class Engine(Protocol):
     """Runs stages: here, on several processes, or elsewhere. The outputs are the same."""
 
@@ -76,7 +87,7 @@ class DueShards:
         keep: Callable[[Path], bool],
         progress: Progress,
     ) -> None:
-        self.targets = [folder / f"{stage.name}-{key}.parquet" for key in keys]
+        self.targets = output_paths(stage, keys, folder)
         self.due = [index for index, target in enumerate(self.targets) if not keep(target)]
         self._sizes = [1] * len(self.targets) if sizes is None else list(sizes)
         self._total = sum(self._sizes)

@@ -12,8 +12,8 @@ from leakscope.corpus.build_resources import BuildResources
 from leakscope.corpus.build_settings import BuildSettings
 from leakscope.corpus.building import builder
 from leakscope.corpus.building.builder import BUILDING, build
-from leakscope.corpus.parts import part_files
 from leakscope.corpus.store import Corpus
+from leakscope.engine.thread_engine import ThreadEngine
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.output_claim import MARKER
 
@@ -189,6 +189,4 @@ def test_a_part_that_fails_stops_the_others(tmp_path, sources, monkeypatch):
             return work
 
     with pytest.raises(LeakscopeError, match="cannot be made"):
-        part_files.make_parts(
-            Failing(), ["a", "b", "c"], tmp_path, threads=2, progress=lambda *_, **__: None
-        )
+        ThreadEngine(2).map(Failing(), ["a", "b", "c"], tmp_path)

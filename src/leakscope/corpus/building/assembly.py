@@ -9,9 +9,9 @@ from leakscope.corpus.building.number_stage import NumberStage, both_intact
 from leakscope.corpus.building.shard_plan import CorpusSizes, ShardPlan, plan_shards
 from leakscope.corpus.building.shard_stage import ShardStage, corpus_digest
 from leakscope.corpus.building.user_pieces import UserPiece, user_pieces
-from leakscope.corpus.parts.part_files import make_parts, part_paths
 from leakscope.corpus.parts.reading import BuildContext, ReadParts, code_identity
-from leakscope.records.artifacts import digest_of, private_directory
+from leakscope.engine.stages import output_paths
+from leakscope.records.artifacts import digest_of, is_intact, private_directory
 from leakscope.records.output_claim import remove
 from leakscope.records.seal import OWN
 
@@ -54,13 +54,12 @@ def number(read: ReadParts, context: BuildContext) -> Numbered:
         ]
     )
     stage = NumberStage(tuple(read.paths), tuple(read.first_rows), tuple(pieces), how)
-    parts = make_parts(
+    parts = context.engine.map(
         stage,
         [digest_of([known, asdict(piece)]) for piece in pieces],
         context.folder,
-        threads=context.resources.threads,
-        progress=context.progress,
         keep=both_intact,
+        progress=context.progress,
     )
     return Numbered(parts, pieces, plan_shards(parts, pieces, how.shard_words))
 
@@ -94,19 +93,14 @@ def _shards(
         for shard in plan.shards
     ]
     names = [f"{index:05d}{PARQUET}" for index in range(len(keys))]
-    waiting = part_paths(stage, keys, context.folder, PARQUET)
+    waiting = output_paths(stage, keys, context.folder)
     for name, part in zip(names, waiting, strict=True):
         # A build that was killed while it put shards into their places.
         if (folder / name).is_file() and not part.exists() and _sealed(part):
             (folder / name).replace(part)
     remove(folder)
-    made = make_parts(
-        stage,
-        keys,
-        context.folder,
-        threads=context.resources.threads,
-        progress=context.progress,
-        suffix=PARQUET,
+    made = context.engine.map(
+        stage, keys, context.folder, keep=is_intact, progress=context.progress
     )
     private_directory(folder)
     for name, part in zip(names, made, strict=True):

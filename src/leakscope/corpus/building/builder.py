@@ -7,7 +7,8 @@ Parts of the same input and settings are found again, so a killed build goes on.
 
 import platform
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from importlib.metadata import version
 from pathlib import Path
 
@@ -30,6 +31,9 @@ from leakscope.corpus.readers.rows import Row
 from leakscope.corpus.split import TRAIN, VALIDATION
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
+from leakscope.engine.ray_engine import RayEngine
+from leakscope.engine.stages import Engine
+from leakscope.engine.thread_engine import ThreadEngine
 from leakscope.engine.time_left import PlannedStage, expect
 from leakscope.records.artifacts import already, private_directory, read_json, write_sealed
 from leakscope.records.errors import LeakscopeError
@@ -71,13 +75,15 @@ def build(
             return _finished(claim, said)
         claim.clear({LEXICON, SEAL}, keep={BUILDING, SHARDS})
         claim.sweep(folder for folder in [claim.path / BUILDING] if folder.is_dir())
-        context = _context(claim, settings, resources, progress)
+        resources = resources or BuildResources()
         expect(progress, STAGES)
-        try:
-            return _build(claim, read_inputs(paths, described, how, context), context, said)
-        except LeakscopeError:
-            _leave_nothing(claim)
-            raise
+        with _engine(resources, paths) as engine:
+            context = _context(claim, settings, resources, engine, progress)
+            try:
+                return _build(claim, read_inputs(paths, described, how, context), context, said)
+            except LeakscopeError:
+                _leave_nothing(claim)
+                raise
 
 
 def build_rows(
@@ -119,7 +125,9 @@ def build_into(
     there is removed, and a build that fails leaves nothing.
     """
     claim.clear(set(CORPUS_FILES) - {MANIFEST})
-    context = _context(claim, settings or BuildSettings(), None, progress)
+    resources = BuildResources()
+    engine = ThreadEngine(resources.threads)
+    context = _context(claim, settings or BuildSettings(), resources, engine, progress)
     said = {"inputs": inputs or [], "origins": origins or [], "split_given": split_given}
     try:
         return _build(claim, read_rows(rows, context), context, said)
@@ -129,10 +137,21 @@ def build_into(
 
 
 def _context(
-    claim: Claim, settings: BuildSettings, resources: BuildResources | None, progress: Progress
+    claim: Claim,
+    settings: BuildSettings,
+    resources: BuildResources,
+    engine: Engine,
+    progress: Progress,
 ) -> BuildContext:
     folder = private_directory(claim.path / BUILDING)
-    return BuildContext(folder, settings, resources or BuildResources(), progress)
+    return BuildContext(folder, settings, resources, engine, progress)
+
+
+def _engine(resources: BuildResources, inputs: Sequence[Path]) -> AbstractContextManager[Engine]:
+    """What runs the stages of a build from these inputs."""
+    if resources.engine == "local":
+        return nullcontext(ThreadEngine(resources.threads))
+    return RayEngine(resources.address, workers=resources.threads, needs=inputs)
 
 
 def _leave_nothing(claim: Claim) -> None:

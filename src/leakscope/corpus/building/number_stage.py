@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,7 @@ from leakscope.corpus.building.draw_kernels import draws
 from leakscope.corpus.building.user_pieces import UserPiece
 from leakscope.corpus.building.word_kernels import count_words
 from leakscope.corpus.building.word_table import WordTable, numbered_words
-from leakscope.corpus.parts.part_files import opened_part, part_sink
+from leakscope.corpus.parts.part_files import SUFFIX, opened_part, part_sink
 from leakscope.corpus.parts.ragged_kernels import gathered
 from leakscope.corpus.parts.row_columns import SPLITS, UNDECIDED, flat
 from leakscope.corpus.split import TRAIN
@@ -41,7 +41,7 @@ WORDS = pa.schema([("word", pa.large_binary()), ("count", pa.int64()), ("users",
 
 def lexicon_part(documents: Path) -> Path:
     """Where the lexicon of a part is."""
-    return documents.with_suffix(".words")
+    return documents.with_name(documents.name + ".words")
 
 
 def both_intact(documents: Path) -> bool:
@@ -72,11 +72,9 @@ class NumberStage:
     """What to add to the row numbers of each part."""
     pieces: tuple[UserPiece, ...]
     settings: BuildSettings
-
-    @property
-    def name(self) -> str:
-        """See `Stage`."""
-        return "number words"
+    name: ClassVar[str] = "number words"
+    suffix: ClassVar[str] = SUFFIX
+    reads_outputs: ClassVar[bool] = True
 
     def start(self) -> Work:
         """See `Stage`."""

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -30,11 +30,8 @@ class ShardStage:
     plan: ShardPlan
     final: Sequence[IntArray]
     """For each part, the lasting number of each word of its own lexicon."""
-
-    @property
-    def name(self) -> str:
-        """See `Stage`."""
-        return "write shards"
+    name: ClassVar[str] = "write shards"
+    reads_outputs: ClassVar[bool] = True
 
     def start(self) -> Work:
         """See `Stage`."""

@@ -5,19 +5,17 @@ is, byte for byte, what was written; otherwise it is made again.
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from leakscope.engine.progress import Progress
-from leakscope.engine.stages import Stage
-from leakscope.records.artifacts import digest_of_file, is_intact, partial_name
+from leakscope.records.artifacts import digest_of_file, partial_name
 from leakscope.records.seal import OWN, render_seal
 
+SUFFIX = ".arrow"
 _NOTE = b"leakscope"
 
 
@@ -68,52 +66,3 @@ def notes_of(path: Path) -> list[Any]:
     """The notes of a part's record batches."""
     with opened_part(path) as batches:
         return [note for _, note in batches]
-
-
-def part_paths(stage: Stage, keys: Sequence[str], folder: Path, suffix: str) -> list[Path]:
-    """Where the parts of a stage are."""
-    name = stage.name.replace(" ", "-")
-    return [folder / f"{name}-{key}{suffix}" for key in keys]
-
-
-def make_parts(
-    stage: Stage,
-    keys: Sequence[str],
-    folder: Path,
-    *,
-    threads: int,
-    progress: Progress,
-    suffix: str = ".arrow",
-    keep: Callable[[Path], bool] = is_intact,
-) -> list[Path]:
-    """The part of `stage` for each key, in order; those that are there are kept, if `keep` finds
-    them good.
-
-    Compiled code and Arrow let go of the interpreter, so threads are enough.
-    """
-    targets = part_paths(stage, keys, folder, suffix)
-    due = [index for index, target in enumerate(targets) if not keep(target)]
-    done = len(targets) - len(due)
-    progress(stage.name, done, len(targets))
-    if not due:
-        return targets
-    work = stage.start()
-    if threads == 1 or len(due) == 1:
-        for index in due:
-            work(index, targets[index])
-            done += 1
-            progress(stage.name, done, len(targets))
-        return targets
-    with ThreadPoolExecutor(threads) as pool:
-        waiting = {pool.submit(work, index, targets[index]) for index in due}
-        try:
-            while waiting:
-                ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in ready:
-                    future.result()
-                    done += 1
-                progress(stage.name, done, len(targets))
-        except BaseException:
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
-    return targets

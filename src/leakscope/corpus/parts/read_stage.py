@@ -5,13 +5,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import ClassVar
 
 import pyarrow as pa
 
 from leakscope.corpus.build_settings import BuildSettings
 from leakscope.corpus.parts.input_pieces import InputPiece
 from leakscope.corpus.parts.json_blocks import json_blocks, rows_of_block
-from leakscope.corpus.parts.part_files import notes_of, part_sink
+from leakscope.corpus.parts.part_files import SUFFIX, notes_of, part_sink
 from leakscope.corpus.parts.python_rows import usable_rows
 from leakscope.corpus.parts.row_columns import SCHEMA, ReadTally, in_hash_order
 from leakscope.corpus.parts.table_columns import parquet_batches, rows_of_columns
@@ -33,11 +34,8 @@ class ReadStage:
     how: InputSettings
     settings: BuildSettings
     run_bytes: int
-
-    @property
-    def name(self) -> str:
-        """See `Stage`."""
-        return "read"
+    name: ClassVar[str] = "read"
+    suffix: ClassVar[str] = SUFFIX
 
     def start(self) -> Work:
         """See `Stage`."""
@@ -89,7 +87,7 @@ def read_in_turn(
     made: list[Path] = []
     stream, done = iter(rows), 0
     while True:
-        target = folder / f"rows-{digest_of([key, len(made)])}.arrow"
+        target = folder / f"rows-{digest_of([key, len(made)])}{SUFFIX}"
         if is_intact(target):
             tally = tally_of(target)
             deque(islice(stream, tally.records), maxlen=0)

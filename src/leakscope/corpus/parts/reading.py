@@ -14,14 +14,14 @@ from leakscope.corpus.build_resources import BuildResources
 from leakscope.corpus.build_settings import BuildSettings
 from leakscope.corpus.manifest import InputFile
 from leakscope.corpus.parts.input_pieces import pieces_of_input
-from leakscope.corpus.parts.part_files import make_parts
 from leakscope.corpus.parts.read_stage import ReadStage, read_in_turn, tally_of
 from leakscope.corpus.parts.row_columns import ReadTally
 from leakscope.corpus.readers.detect import rows_by_input
 from leakscope.corpus.readers.input_settings import InputSettings
 from leakscope.corpus.readers.rows import Row
 from leakscope.engine.progress import Progress
-from leakscope.records.artifacts import digest_of
+from leakscope.engine.stages import Engine
+from leakscope.records.artifacts import digest_of, is_intact
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,8 @@ class BuildContext:
     """Where parts are."""
     settings: BuildSettings
     resources: BuildResources
+    engine: Engine
+    """Runs them."""
     progress: Progress
 
 
@@ -89,7 +91,10 @@ def read_inputs(
 
     stage = ReadStage(tuple(paths), tuple(pieces), how, settings, size)
     keys = [key(piece.input, [described[piece.input].digest, asdict(piece)]) for piece in pieces]
-    made = dict(zip(pieces, _made(stage, keys, context), strict=True))
+    parts = context.engine.map(
+        stage, keys, context.folder, keep=is_intact, progress=context.progress
+    )
+    made = dict(zip(pieces, parts, strict=True))
     found = ReadParts()
     for place, each in enumerate(cut):
         if each is not None:
@@ -103,8 +108,3 @@ def read_inputs(
             )
             found.add(parts, numbered=True)
     return found
-
-
-def _made(stage: ReadStage, keys: list[str], context: BuildContext) -> list[Path]:
-    threads, progress = context.resources.threads, context.progress
-    return make_parts(stage, keys, context.folder, threads=threads, progress=progress)
