@@ -4,12 +4,14 @@ import os
 import subprocess
 import sys
 import sysconfig
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import leakscope
 from cluster_stages import Squares
+from leakscope.auditing.public_settings import PublicSettings
 from leakscope.auditing.report_job import ReportJob
 from leakscope.auditing.running_settings import RunningSettings
 from leakscope.engine.ray_engine import RayEngine
@@ -51,6 +53,16 @@ def test_an_address_of_another_kind(make_corpus, tmp_path, address):
     job = ReportJob(make_corpus([("u", "a b c")]), running=running)
     with pytest.raises(LeakscopeError, match=r"is not the address of a cluster; give HOST:PORT\."):
         job._engine(tmp_path)
+
+
+def test_nodes_must_have_the_models_that_judge(make_corpus, tmp_path):
+    corpus = make_corpus([("u", "a b c")])
+    public = PublicSettings(public=str(tmp_path / "p"), stand_ins=str(tmp_path / "s"))
+    job = ReportJob(corpus, public=public, running=RunningSettings(engine="ray"))
+    wanted = (corpus.path, tmp_path / "m", tmp_path / "p", tmp_path / "s")
+    assert job._engine(tmp_path / "m")._needs.paths == wanted
+    trained = replace(job, public=PublicSettings(public="crossfit", stand_ins="crossfit"))
+    assert trained._engine(tmp_path / "m")._needs.paths == wanted[:2]
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:9", "127.0.0.1:99999", "no such host:6379"])

@@ -32,3 +32,9 @@ class PublicSettings:
         if self.public is None or self.public in (RETRAIN, CROSSFIT):
             return self.public
         return CROSSFIT if (Path(self.public) / "folds.json").exists() else "given"
+
+    @property
+    def given(self) -> tuple[Path, ...]:
+        """The models that are there already; the others are yet to be trained."""
+        named = (self.public, self.stand_ins)
+        return tuple(Path(each) for each in named if each not in (None, RETRAIN, CROSSFIT))

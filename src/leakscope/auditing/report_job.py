@@ -145,7 +145,7 @@ class ReportJob:
             workers=running.workers,
             cores=running.cores,
             gpus=self.loading.device != "cpu",
-            needs=(self.corpus.path, *models, *listed),
+            needs=(self.corpus.path, *models, *listed, *self.public.given),
         )
 
     def _same_others(self, model: Path, known: RunManifest) -> bool:
