@@ -74,9 +74,13 @@ class WordModel:
 
     def entries(self, documents: Documents) -> LongArray:
         """[w] the entry of every word."""
+        return self.entries_of(documents.ids)
+
+    def entries_of(self, ids: IntArray) -> LongArray:
+        """[w] the entries of words by their lexicon ids."""
         if self.lexicon_ids is not None:
-            return self.lexicon_ids[documents.ids].astype(np.int64)
-        return np.minimum(documents.ids, self.unknown).astype(np.int64)
+            return self.lexicon_ids[ids].astype(np.int64)
+        return np.minimum(ids, self.unknown).astype(np.int64)
 
     @torch.inference_mode()
     def score(self, documents: Documents, *, top_k: int, every_probability: bool = False) -> Scores:
