@@ -50,6 +50,12 @@ class WordTable:
         buffers = [None, pa.py_buffer(starts), pa.py_buffer(self._arena[: starts[-1]])]
         return pa.LargeBinaryArray.from_buffers(pa.large_binary(), size, buffers)
 
+    def finished(self) -> pa.LargeBinaryArray:
+        """All words by number. The table finds none of them any more, and is small."""
+        words = self.words()
+        self._slots = np.zeros(0, np.uint64)
+        return words
+
     def number(self, data: Bytes, offsets: LongArray) -> LongArray:
         """The numbers of words that lie one after the other in `data`; new ones if need be."""
         found = np.empty(len(offsets) - 1, np.int64)

@@ -69,8 +69,8 @@ class WordModel:
     def reading(self, lexicon: Lexicon) -> "WordModel":
         """This model, reading documents numbered by `lexicon`."""
         known = self.numbers
-        entries = [known.get(word, self.unknown) for word in lexicon.words]
-        return replace(self, lexicon_ids=np.array(entries, np.int32))
+        entries = (known.get(word, self.unknown) for word in lexicon.words)
+        return replace(self, lexicon_ids=np.fromiter(entries, np.int32, len(lexicon)))
 
     def entries(self, documents: Documents) -> LongArray:
         """[w] the entry of every word."""
