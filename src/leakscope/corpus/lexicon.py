@@ -9,9 +9,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from leakscope.corpus.column_words import ColumnWords
 from leakscope.records.artifacts import damaged, read_parquet
 from leakscope.records.documents import IntArray, LongArray
 from leakscope.records.errors import LeakscopeError
+
+LISTED = 1 << 22
+"""Words up to which a lexicon is a list, which is faster; more stay a column, which is smaller."""
+_BLOCK = 1 << 20  # words at a time
 
 
 @dataclass(frozen=True)
@@ -50,8 +55,13 @@ class Lexicon:
                 table[name].combine_chunks().to_numpy(zero_copy_only=True)
                 for name in ("id", "count", "users")
             )
+            column = table["word"]
+            column.validate(full=True)
+            words: Sequence[str] = (
+                column.to_pylist() if len(ids) <= LISTED else ColumnWords(column.combine_chunks())
+            )
             lexicon = Lexicon(
-                table["word"].to_pylist(), counts.astype(np.int64), users.astype(np.int64)
+                words, counts.astype(np.int64, copy=False), users.astype(np.int64, copy=False)
             )
         except (pa.ArrowException, KeyError, UnicodeDecodeError):
             raise damaged(path) from None
@@ -77,4 +87,7 @@ def lexicon_table(words: pa.LargeStringArray, counts: LongArray, users: LongArra
 
 def words_digest(words: Sequence[str]) -> str:
     """A digest of a list of words; no word has white space, so one word per line is unambiguous."""
-    return hashlib.blake2b("\n".join(words).encode(), digest_size=16).hexdigest()
+    digest = hashlib.blake2b(digest_size=16)
+    for start in range(0, len(words), _BLOCK):
+        digest.update(("\n" * bool(start) + "\n".join(words[start : start + _BLOCK])).encode())
+    return digest.hexdigest()

@@ -229,7 +229,9 @@ def concatenate(parts: list[Documents]) -> Documents:
 def _documents(table: pa.Table, split: str) -> Documents:
     """The rows of one split as columns."""
     if split != ALL:
-        table = table.filter(pc.equal(table["split"], split))
+        chosen = pc.equal(table["split"], split)
+        if not pc.all(chosen).as_py():  # a filter copies all that it keeps
+            table = table.filter(chosen)
     lists = table["words"].combine_chunks()
     if isinstance(lists, pa.ChunkedArray):  # no rows
         lists = pa.array([], lists.type)

@@ -195,14 +195,18 @@ def read_json(path: Path, model: type[Model], what: str) -> Model:
 
 @contextmanager
 def parquet_sink(
-    path: Path, schema: pa.Schema, *, sealed: bool = False
+    path: Path,
+    schema: pa.Schema,
+    *,
+    sealed: bool = False,
+    options: Mapping[str, Any] | None = None,
 ) -> Iterator[pq.ParquetWriter]:
     """A Parquet writer with page checksums whose file appears only when it is complete; `sealed`:
-    with a seal of its own, which is there before it.
+    with a seal of its own, which is there before it. `options` are the writer's.
     """
     with whole_file(path) as partial:
         with pq.ParquetWriter(
-            partial, schema, compression="zstd", write_page_checksum=True
+            partial, schema, compression="zstd", write_page_checksum=True, **(options or {})
         ) as writer:
             yield writer
         if sealed:

@@ -29,7 +29,8 @@ class FollowedTraining:
 
     def start(self, ranks: RankGroup) -> "FollowedSteps":
         """See `Task`."""
-        setup = TrainingSetup(Corpus.open(self.corpus), self.settings, self.start_from, ranks)
+        corpus = Corpus.open(self.corpus)
+        setup = TrainingSetup(corpus, self.settings, self.start_from, ranks, self.out)
         given = self.settings.mitigation
         mitigation = registered(given.kind).start(given, setup.workbench())
         if self.state is not None:

@@ -97,7 +97,7 @@ def train(
             claim.clear(("checkpoints", "snapshots", *HISTORY_FILES))
         task = FollowedTraining(corpus.path, settings, start, out, state)
         with crew_of(task, running.workers) as crew:
-            setup = TrainingSetup(corpus, settings, start, crew.ranks)
+            setup = TrainingSetup(corpus, settings, start, crew.ranks, out)
             run = TrainingRun(setup, out, identity, crew, progress, running.clock)
             if state is not None:
                 claim.sweep(path for path in out.glob("snapshots/*") if path.is_dir())

@@ -10,7 +10,6 @@ import numpy as np
 import torch
 
 from leakscope.corpus.lexicon import words_digest
-from leakscope.corpus.split import TRAIN
 from leakscope.corpus.store import Corpus
 from leakscope.models.word.model_directory import (
     ancestry_of,
@@ -29,6 +28,7 @@ from leakscope.training.distributed.rank_group import RankGroup
 from leakscope.training.mitigations.mitigation import Workbench
 from leakscope.training.steps.batches import TrainingText
 from leakscope.training.steps.plain_step import make_optimizer
+from leakscope.training.steps.spilled_text import entries_of, training_documents
 from leakscope.training.text_origin import made_of
 from leakscope.training.train_settings import TrainSettings
 from leakscope.training.vocabulary import known_words
@@ -47,10 +47,15 @@ class StartingPoint:
 
 
 class TrainingSetup:
-    """A fresh network with its optimizer, and its text."""
+    """A fresh network with its optimizer, and its text; a long text is in files in `scratch`."""
 
     def __init__(
-        self, corpus: Corpus, settings: TrainSettings, start: StartingPoint, ranks: RankGroup
+        self,
+        corpus: Corpus,
+        settings: TrainSettings,
+        start: StartingPoint,
+        ranks: RankGroup,
+        scratch: Path | None = None,
     ) -> None:
         self.corpus, self.settings, self._start, self._ranks = corpus, settings, start, ranks
         vocabulary = (
@@ -71,12 +76,13 @@ class TrainingSetup:
         self.optimizer = make_optimizer(
             self.model.network, settings.optimizer, settings.learning_rate
         )
-        self.documents, self._without = _left(corpus, start.without_users)
+        self.documents, self._without = _left(corpus, start.without_users, scratch)
         self._text = TrainingText(
-            self.model.entries(self.documents),
+            entries_of(self.model, self.documents, scratch),
             self.documents.offsets,
             self.model.mark,
             settings.max_words,
+            scratch,
         )
 
     def workbench(self) -> Workbench:
@@ -129,12 +135,13 @@ class TrainingSetup:
         )
 
 
-def _left(corpus: Corpus, without: IntArray | None) -> tuple[Documents, Without | None]:
+def _left(
+    corpus: Corpus, without: IntArray | None, scratch: Path | None
+) -> tuple[Documents, Without | None]:
     """The training documents of all users but these, and a record of who was left out."""
-    documents, record = corpus.load(TRAIN), None
+    documents, record = training_documents(corpus, without, scratch), None
     if without is not None:
         record = Without(users=len(np.unique(without)), digest=users_digest(without))
-        documents = documents.take(np.flatnonzero(~np.isin(documents.users, without)))
     if not len(documents):
         raise LeakscopeError("No document is left to train on without these users.")
     return documents, record

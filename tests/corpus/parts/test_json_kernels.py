@@ -3,6 +3,7 @@ leaves to Python.
 """
 
 import json
+import re
 
 import numpy as np
 from hypothesis import example, given, settings
@@ -82,9 +83,20 @@ def test_plain_lines_need_no_python():
     assert all(user is not False for _, user, _ in read(block))
 
 
-@given(st.binary(max_size=200), st.integers(1, 12), st.integers(2, 9), st.integers(1, 60))
-def test_ranges_have_every_line_once(tmp_path_factory, data, size, most, step):
-    """Whatever the size of blocks and ranges, and also where lines are too long."""
+def lines_of(block):
+    return re.findall(rb"[^\n]*\n|[^\n]+", bytes(block))
+
+
+@given(
+    st.binary(max_size=200),
+    st.integers(1, 12),
+    st.integers(2, 9),
+    st.integers(2, 9),
+    st.integers(1, 60),
+)
+def test_ranges_have_every_line_once(tmp_path_factory, data, size, held, more, step):
+    """Whatever the size of blocks and ranges, and also where lines are mapped or too long."""
+    most = held + more
     path = tmp_path_factory.mktemp("lines") / "x.jsonl"
     path.write_bytes(data.replace(b"\r", b"\n"))
     before = byte_lines.MAX_RECORD
@@ -94,13 +106,11 @@ def test_ranges_have_every_line_once(tmp_path_factory, data, size, most, step):
         found = []
         for start in range(0, len(data), step):
             stop = min(start + step, len(data))
-            for block in json_blocks(path, start, stop, size, most):
+            for block in json_blocks(path, start, stop, size, most, held):
+                alone = isinstance(block, np.ndarray)
+                assert block is None or alone == (max(map(len, lines_of(block)), default=0) > held)
                 found += (
-                    [None]
-                    if block is None
-                    else block.removesuffix(b"\n").split(b"\n")
-                    if block
-                    else []
+                    [None] if block is None else [line.rstrip(b"\n") for line in lines_of(block)]
                 )
     finally:
         byte_lines.MAX_RECORD = before

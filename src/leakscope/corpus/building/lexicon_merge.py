@@ -53,27 +53,33 @@ def merge_lexicons(
             numbers.append(found.astype(np.int32))
             del batch
     size = len(table)
-    counts, users = counts[:size], users[:size]
-    ranking, words = _ranked(table, counts, users, order)
-    write_parquet(target, lexicon_table(words, counts[ranking], users[ranking]))
+    del last
+    # A lexicon may be most of the memory that a build takes: each copy goes before the next comes.
+    ranking = _ranking(table.finished(), counts[:size], users[:size], order)
+    counts = counts[ranking]
+    users = users[ranking]
+    words = table.words().take(pa.array(ranking)).cast(pa.large_string())
+    del table
+    write_parquet(target, lexicon_table(words, counts, users))
+    del counts, users
     final = np.empty(size, np.int32)
     final[ranking] = np.arange(size, dtype=np.int32)
     return MergedLexicon(size, _digest(words), [final[each] for each in numbers])
 
 
-def _ranked(
-    table: WordTable, counts: LongArray, users: LongArray, order: LexiconOrder
-) -> tuple[LongArray, pa.LargeStringArray]:
+def _ranking(
+    words: pa.LargeBinaryArray, counts: LongArray, users: LongArray, order: LexiconOrder
+) -> LongArray:
     """The numbers of the words, most frequent first, or with the most users first; then by the
-    other one, then by code points. And the words in that order.
+    other one, then by code points.
     """
-    words = table.words()
     first, second = (users, counts) if order == "users" else (counts, users)
     keys = pa.table({"first": first, "second": second, "word": words})
     ranking = pc.sort_indices(
         keys, [("first", "descending"), ("second", "descending"), ("word", "ascending")]
     )
-    return ranking.to_numpy(), words.take(ranking).cast(pa.large_string())
+    found: LongArray = ranking.to_numpy()
+    return found
 
 
 def _digest(words: pa.LargeStringArray) -> str:

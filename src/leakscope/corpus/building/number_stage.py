@@ -14,10 +14,12 @@ from leakscope.corpus.building.draw_kernels import draws
 from leakscope.corpus.building.user_pieces import UserPiece
 from leakscope.corpus.building.word_kernels import count_words
 from leakscope.corpus.building.word_table import WordTable, numbered_words
+from leakscope.corpus.parts.giant_texts import giants_in_turn, is_giant
 from leakscope.corpus.parts.part_files import SUFFIX, opened_part, part_sink
 from leakscope.corpus.parts.ragged_kernels import gathered
 from leakscope.corpus.parts.row_columns import SPLITS, UNDECIDED, flat
 from leakscope.corpus.split import TRAIN
+from leakscope.engine.spilled_array import SpilledArray
 from leakscope.engine.stages import Work
 from leakscope.records.artifacts import is_intact
 from leakscope.records.documents import BoolArray, LongArray
@@ -82,11 +84,20 @@ class NumberStage:
 
     def _number(self, index: int, target: Path) -> None:
         piece = self.pieces[index]
-        rows = self._in_user_order(piece)
+        giant = self._giant(piece)
+        with giants_in_turn(0 if giant is None else _bytes_of(giant.text)):
+            self._write(piece, giant or self._in_user_order(piece), target, spills=bool(giant))
+
+    def _write(self, piece: UserPiece, rows: _Rows, target: Path, *, spills: bool) -> None:
         held = self._held_out(rows, piece.before)
         split = np.where(rows.split == UNDECIDED, held, rows.split).astype(np.int8)
         table = WordTable()
-        ids, offsets = numbered_words(table, *rows.text, lowercase=self.settings.lowercase)
+        ids, offsets = numbered_words(
+            table,
+            *rows.text,
+            lowercase=self.settings.lowercase,
+            spill=SpilledArray(target.parent, np.int32) if spills else None,
+        )
         counts, users = np.zeros(len(table), np.int64), np.zeros(len(table), np.int64)
         last = np.full(len(table), -1, np.int64)
         training = split == SPLITS.index(TRAIN)
@@ -104,6 +115,22 @@ class NumberStage:
                 *rows.others,
             ]
             write(pa.RecordBatch.from_arrays(columns, schema=DOCUMENTS))
+
+    def _giant(self, piece: UserPiece) -> _Rows | None:
+        """The only document of a piece, if it is huge; its text stays in the part."""
+        slice = piece.slices[0]
+        if len(piece.slices) > 1 or slice.stop - slice.start > 1:
+            return None
+        with opened_part(self.parts[slice.part]) as found:
+            rows = found[slice.batch][0].slice(slice.start, 1)
+        text = flat(rows["text"])
+        if not is_giant(_bytes_of(text)):
+            return None
+        row = pc.add(rows["row"], self.first_rows[slice.part])
+        others = [rows["characters"], rows["input"], row]
+        return _Rows(
+            np.zeros(1, np.int64), flat(rows["user"]), text, rows["split"].to_numpy(), others
+        )
 
     def _in_user_order(self, piece: UserPiece) -> _Rows:
         batches = []
@@ -141,6 +168,10 @@ def held_out(fraction: float, seed: int, users: Ragged, indices: LongArray) -> B
     if limit:
         draws(np.frombuffer(b"%d\0" % seed, np.uint8), *users, indices, found)
     return found < np.uint64(limit) if limit else np.zeros(len(indices), np.bool_)
+
+
+def _bytes_of(text: Ragged) -> int:
+    return int(text[1][-1] - text[1][0])
 
 
 def binary(data: Any, offsets: LongArray) -> pa.LargeBinaryArray:

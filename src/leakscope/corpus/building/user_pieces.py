@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from leakscope.corpus.parts.giant_texts import is_giant
 from leakscope.corpus.parts.part_files import opened_part
 from leakscope.corpus.parts.row_columns import flat
 from leakscope.records.documents import LongArray
@@ -162,6 +163,12 @@ def _cut(parts: list[Path], rows: list[RowSlice], giant: int, size: int) -> list
             room = max(size - held, 1)
             after = start + int(np.searchsorted(ends, base + room)) + 1
             after = min(after, stop)
+            if is_giant(int(sizes[after - 1])):  # gets a piece of its own, so that nobody copies it
+                if after - at > 1:
+                    after -= 1
+                elif taken:
+                    found.append(UserPiece(tuple(taken), giant, before))
+                    before, taken, held = documents, [], 0
             taken.append(RowSlice(part, batch, at, after))
             held += int(ends[after - 1 - start]) - base
             documents += after - at

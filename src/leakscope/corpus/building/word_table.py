@@ -16,10 +16,12 @@ from leakscope.corpus.building.word_kernels import (
     refill,
 )
 from leakscope.corpus.parts.character_classes import character_tables
+from leakscope.engine.spilled_array import SpilledArray
 from leakscope.records.documents import IntArray, LongArray
 from leakscope.records.ragged import offsets_of
 
 Bytes = npt.NDArray[np.uint8]
+_BLOCK = 1 << 22  # words at a time
 
 
 class WordTable:
@@ -48,6 +50,12 @@ class WordTable:
         buffers = [None, pa.py_buffer(starts), pa.py_buffer(self._arena[: starts[-1]])]
         return pa.LargeBinaryArray.from_buffers(pa.large_binary(), size, buffers)
 
+    def finished(self) -> pa.LargeBinaryArray:
+        """All words by number. The table finds none of them any more, and is small."""
+        words = self.words()
+        self._slots = np.zeros(0, np.uint64)
+        return words
+
     def number(self, data: Bytes, offsets: LongArray) -> LongArray:
         """The numbers of words that lie one after the other in `data`; new ones if need be."""
         found = np.empty(len(offsets) - 1, np.int64)
@@ -75,28 +83,42 @@ class WordTable:
 
 
 def numbered_words(
-    table: WordTable, data: Bytes, offsets: LongArray, *, lowercase: bool
+    table: WordTable,
+    data: Bytes,
+    offsets: LongArray,
+    *,
+    lowercase: bool,
+    spill: SpilledArray | None = None,
 ) -> tuple[IntArray, LongArray]:
     """The words of documents by their numbers in `table`, and where each document's begin [n + 1].
 
-    Document i is the valid UTF-8 in `data` from `offsets[i]` to `offsets[i + 1]`.
+    Document i is the valid UTF-8 in `data` from `offsets[i]` to `offsets[i + 1]`. With `spill`,
+    the words of one document are on disk.
     """
     pending = WordTable()
     tables = (*character_tables(), lowercase)
-    ids = np.empty(max(16, int(offsets[-1] - offsets[0]) // 4), np.int32)
+    room = max(16, int(offsets[-1] - offsets[0]) // 4)
+    ids = np.empty(room if spill is None else min(room, _BLOCK), np.int32)
     ends = np.zeros(len(offsets), np.int64)
     cursor = np.array([0, offsets[0], 0, 0], np.int64)
     while True:
         why = number_words(data, offsets, tables, table.state, pending.state, cursor, ids, ends[1:])
         if why == DONE:
             break
-        if why == IDS_FULL:
+        if why != IDS_FULL:
+            (table if why in (TYPES_FULL, ARENA_FULL) else pending).grow(int(cursor[3]))
+        elif spill is not None:
+            spill.append(ids)
+            cursor[2] = 0
+        else:
             larger = np.empty(len(ids) + len(ids) // 2, np.int32)
             larger[: len(ids)] = ids
             ids = larger
-        else:
-            (table if why in (TYPES_FULL, ARENA_FULL) else pending).grow(int(cursor[3]))
     found = ids[: cursor[2]]
+    if spill is not None:
+        spill.append(found)
+        ends[-1] = len(spill)
+        found = spill.mapped()
     if len(pending):
         _lower_by_definition(found, pending, table)
     return found, ends
@@ -107,5 +129,7 @@ def _lower_by_definition(ids: IntArray, pending: WordTable, table: WordTable) ->
     lowered = [word.as_py().decode().lower().encode() for word in pending.words()]
     sizes = np.array([len(word) for word in lowered], np.int64)
     numbers = table.number(np.frombuffer(b"".join(lowered), np.uint8), offsets_of(sizes))
-    odd = np.flatnonzero(ids < 0)
-    ids[odd] = numbers[-1 - ids[odd]]
+    for start in range(0, len(ids), _BLOCK):
+        block = ids[start : start + _BLOCK]
+        odd = np.flatnonzero(block < 0)
+        block[odd] = numbers[-1 - block[odd]]

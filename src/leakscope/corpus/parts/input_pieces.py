@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
+from leakscope.corpus.parts.json_blocks import line_start
 from leakscope.corpus.readers.byte_lines import open_bytes
 from leakscope.corpus.readers.input_settings import InputSettings
 from leakscope.corpus.readers.jsonl import objects
@@ -39,11 +40,22 @@ def pieces_of_input(
         bounds = _row_groups(path, how, size)
     elif format == "jsonl" and _is_plain(path):
         _require_keys(path, how)
-        whole = path.stat().st_size
-        bounds = [*range(0, whole, size), whole]
+        bounds = _line_starts(path, size)
     else:
         return None
     return [InputPiece(place, start, stop, format) for start, stop in pairwise(bounds)]
+
+
+def _line_starts(path: Path, size: int) -> list[int]:
+    """Where pieces of whole lines begin, and the end: a huge line is gone through once, and not
+    again for every piece that would begin within it.
+    """
+    whole = path.stat().st_size
+    bounds = [0]
+    with path.open("rb") as file:
+        while bounds[-1] + size < whole:
+            bounds.append(line_start(file, bounds[-1] + size))
+    return bounds if bounds[-1] == whole else [*bounds, whole]
 
 
 def _row_groups(path: Path, how: InputSettings, size: int) -> list[int]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from leakscope.corpus.build_settings import BuildSettings
@@ -22,33 +23,43 @@ from leakscope.records.documents import LongArray
 _READ = 1 << 20
 
 
+Block = bytes | npt.NDArray[np.uint8]
+
+
 def json_blocks(
-    path: Path, start: int, stop: int, size: int, most: int = MAX_RECORD
-) -> Iterator[bytes | None]:
+    path: Path, start: int, stop: int, size: int, most: int = MAX_RECORD, held: int = MAX_RECORD
+) -> Iterator[Block | None]:
     """The lines that begin at `start` or after it, and before `stop`, in blocks of whole lines of
-    about `size` bytes; None for a line of over `most` bytes.
+    about `size` bytes; a line of over `held` bytes alone, mapped; None for one of over `most`.
     """
     with path.open("rb") as file:
-        at = _line_start(file, start)
+        at = line_start(file, start)
         while at < stop:
-            block = file.read(min(size, most // 2, stop - at))
+            block = file.read(min(size, held // 2, stop - at))
             if not block:
                 return
             whole = block.rfind(b"\n") + 1
             rest = b""
             if whole < len(block):
-                rest = file.readline(most + 1 - (len(block) - whole))
-            too_long = len(block) - whole + len(rest) > most
-            lines = block[:whole] if too_long else block + rest
+                rest = file.readline(held + 1 - (len(block) - whole))
+            giant = len(block) - whole + len(rest) > held
+            lines = block[:whole] if giant else block + rest
             yield lines.removeprefix(BOM) if at == 0 else lines
-            if too_long:
-                yield None
+            if giant:
                 while rest and not rest.endswith(b"\n"):
                     rest = file.readline(_READ)
+                begin, end = at + whole, file.tell()
+                yield _mapped(path, begin, end) if end - begin <= most else None
             at = file.tell()
 
 
-def _line_start(file: IO[bytes], start: int) -> int:
+def _mapped(path: Path, begin: int, end: int) -> npt.NDArray[np.uint8]:
+    """Bytes of a file, without its byte order mark."""
+    found = np.asarray(np.memmap(path, np.uint8, "r", begin, (end - begin,)))
+    return found[len(BOM) :] if begin == 0 and found[: len(BOM)].tobytes() == BOM else found
+
+
+def line_start(file: IO[bytes], start: int) -> int:
     """Go to the first line that begins at `start` or after it."""
     if start:
         file.seek(start - 1)
@@ -58,7 +69,7 @@ def _line_start(file: IO[bytes], start: int) -> int:
 
 
 def rows_of_block(
-    block: bytes | None,
+    block: Block | None,
     first: int,
     how: InputSettings,
     settings: BuildSettings,
@@ -72,7 +83,7 @@ def rows_of_block(
     columns = wanted_columns(how)
     names = tuple(np.frombuffer(name.encode(), np.uint8) for name in columns)
     data = np.frombuffer(block, np.uint8)
-    most = block.count(b"\n") + 1
+    most = block.count(b"\n") + 1 if isinstance(block, bytes) else 1
     into = np.empty(len(block), np.uint8)
     places = np.empty((most, len(names), 2), np.int64)
     lines = np.empty((most, 2), np.int64)
@@ -85,7 +96,7 @@ def rows_of_block(
     parts = parts_named(found[2], "utf-8") if len(found) > 2 else None
     fast = usable(found[0], found[1], parts, numbers[sure], settings.max_characters, tally)
     left = np.flatnonzero(unsure)
-    rows = [_row(block[a:b], columns) for a, b in lines[left].tolist()]
+    rows = [_row(bytes(block[a:b]), columns) for a, b in lines[left].tolist()]
     return merged(fast, usable_rows(rows, numbers[left], settings, tally))
 
 
@@ -98,7 +109,10 @@ def _column(data: Any, places: LongArray) -> Any:
     """The values at these places, which are below 0 for null, as a large binary column."""
     null = places[:, 0] < 0
     starts, ends = places[:, 0] * ~null, places[:, 1] * ~null
-    values, offsets = gathered(data, starts, ends)
+    if len(places) == 1:  # it may be huge, and is in one piece already
+        values, offsets = data[starts[0] : ends[0]], np.array([0, ends[0] - starts[0]])
+    else:
+        values, offsets = gathered(data, starts, ends)
     valid = pa.array(~null).buffers()[1] if null.any() else None
     buffers = [valid, pa.py_buffer(offsets), pa.py_buffer(values)]
     return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(places), buffers)

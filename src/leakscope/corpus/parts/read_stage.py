@@ -10,6 +10,8 @@ from typing import ClassVar
 import pyarrow as pa
 
 from leakscope.corpus.build_settings import BuildSettings
+from leakscope.corpus.parts import giant_texts
+from leakscope.corpus.parts.giant_texts import giants_in_turn, longest_line
 from leakscope.corpus.parts.input_pieces import InputPiece
 from leakscope.corpus.parts.json_blocks import json_blocks, rows_of_block
 from leakscope.corpus.parts.part_files import SUFFIX, notes_of, part_sink
@@ -48,14 +50,18 @@ class ReadStage:
         with part_sink(target, SCHEMA) as write:
             for rows in self._rows(path, piece, tally):
                 write(in_hash_order(rows, piece.input))
+                del rows
             write(_nothing(), tally.note())
 
     def _rows(self, path: Path, piece: InputPiece, tally: ReadTally) -> Iterator[pa.RecordBatch]:
         """The usable rows of a piece, a run at a time."""
         if piece.format == "jsonl":
+            most, held = longest_line(self.settings.max_characters), giant_texts.GIANT
             try:
-                for block in json_blocks(path, piece.start, piece.stop, self.run_bytes):
-                    yield rows_of_block(block, tally.records + 1, self.how, self.settings, tally)
+                for block in json_blocks(path, piece.start, piece.stop, self.run_bytes, most, held):
+                    with giants_in_turn(0 if block is None else len(block)):
+                        first = tally.records + 1
+                        yield rows_of_block(block, first, self.how, self.settings, tally)
             except FileNotFoundError:
                 raise LeakscopeError(
                     f"{path} is gone: keep it while the corpus is built."
@@ -67,6 +73,7 @@ class ReadStage:
                 rows = rows_of_columns(batch, tally.records + 1, self.how, self.settings, tally)
             del batch
             yield rows
+            del rows
 
 
 def _nothing() -> pa.RecordBatch:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from leakscope.corpus.parts.character_classes import character_tables
+from leakscope.corpus.parts.giant_texts import LONGEST
 from leakscope.corpus.parts.row_kernels import UNSURE, measure
 from leakscope.corpus.readers.rows import (
     EMPTY_TEXT,
@@ -112,7 +113,7 @@ def usable(
         (INVALID_UTF8, (characters == UNSURE) | (user_size == UNSURE)),
         (NULL_USER, no_user | blank_user),
         (EMPTY_TEXT, no_text | blank),
-        (TOO_LONG, characters > most),
+        (TOO_LONG, (characters > most) | (np.diff(flat(texts)[1]) > LONGEST)),
         (UNKNOWN_SPLIT, unknown),
     ):
         hit = found & left
@@ -153,7 +154,9 @@ def in_hash_order(rows: pa.RecordBatch, input: int | None = None) -> pa.RecordBa
     hashes = np.array([user_hash(user) for user in coded.dictionary.to_pylist()], np.uint64)
     by_row = hashes[coded.indices.to_numpy()]
     order = np.argsort(by_row, kind="stable")
-    columns = {name: rows[name].take(pa.array(order)) for name in rows.schema.names}
+    columns = {name: rows[name] for name in rows.schema.names}
+    if len(order) > 1:  # a single text may be huge
+        columns = {name: column.take(pa.array(order)) for name, column in columns.items()}
     columns["hash"] = pa.array(by_row[order])
     if input is not None:
         columns["input"] = pa.array(np.full(len(order), input, np.int32))

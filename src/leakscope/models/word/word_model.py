@@ -69,14 +69,18 @@ class WordModel:
     def reading(self, lexicon: Lexicon) -> "WordModel":
         """This model, reading documents numbered by `lexicon`."""
         known = self.numbers
-        entries = [known.get(word, self.unknown) for word in lexicon.words]
-        return replace(self, lexicon_ids=np.array(entries, np.int32))
+        entries = (known.get(word, self.unknown) for word in lexicon.words)
+        return replace(self, lexicon_ids=np.fromiter(entries, np.int32, len(lexicon)))
 
     def entries(self, documents: Documents) -> LongArray:
         """[w] the entry of every word."""
+        return self.entries_of(documents.ids)
+
+    def entries_of(self, ids: IntArray) -> LongArray:
+        """[w] the entries of words by their lexicon ids."""
         if self.lexicon_ids is not None:
-            return self.lexicon_ids[documents.ids].astype(np.int64)
-        return np.minimum(documents.ids, self.unknown).astype(np.int64)
+            return self.lexicon_ids[ids].astype(np.int64)
+        return np.minimum(ids, self.unknown).astype(np.int64)
 
     @torch.inference_mode()
     def score(self, documents: Documents, *, top_k: int, every_probability: bool = False) -> Scores:

@@ -1,14 +1,16 @@
 """Training batches: pieces of documents of like length, in an order drawn for each epoch."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from leakscope.records.documents import LongArray
+from leakscope.records.documents import IntArray, LongArray
 from leakscope.records.ragged import within_rows
+from leakscope.training.steps.spilled_text import marked_text
 
 POOL = 64  # batches sorted by length together: little padding, and still well mixed
 
@@ -27,14 +29,18 @@ class Batch(NamedTuple):
 class TrainingText:
     """The training entries as one long array, and the pieces that it is cut into."""
 
-    def __init__(self, entries: LongArray, offsets: LongArray, mark: int, max_words: int) -> None:
+    def __init__(
+        self,
+        entries: IntArray | LongArray,
+        offsets: LongArray,
+        mark: int,
+        max_words: int,
+        scratch: Path | None = None,
+    ) -> None:
         documents = len(offsets) - 1
         # Each document becomes: mark, words, mark. Inputs are all but the last, labels all but
         # the first.
-        where = np.arange(len(entries)) + np.repeat(2 * np.arange(documents) + 1, np.diff(offsets))
-        text = np.full(len(entries) + 2 * documents, mark, np.int32)
-        text[where] = entries
-        self._text = text
+        self._text = marked_text(entries, offsets, mark, scratch)
         begins = offsets[:-1] + 2 * np.arange(documents)
         sizes = np.diff(offsets) + 1
         counts = -(-sizes // max_words)
