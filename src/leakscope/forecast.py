@@ -1,20 +1,24 @@
-"""Forecasts, as functions: `leakscope.forecast.train` and `leakscope.forecast.report` say what the
-commands of these names would take (`--dry-run`). They are imported when they are first asked for.
+"""Forecasts, as functions: `leakscope.forecast.train` and the others say what the commands of these
+names would take (`--dry-run`). They are imported when they are first asked for.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from leakscope.commands.forecast_corpus import corpus_build, corpus_clean
     from leakscope.commands.forecast_report import report
     from leakscope.commands.forecast_train import train
 
-__all__ = ["report", "train"]
+__all__ = ["corpus_build", "corpus_clean", "report", "train"]
+_HOMES = {"corpus_build": "corpus", "corpus_clean": "corpus"}
+"""What the names of their modules end with, where that is not their own."""
 
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        return getattr(import_module(f"leakscope.commands.forecast_{name}"), name)
+        home = f"leakscope.commands.forecast_{_HOMES.get(name, name)}"
+        return getattr(import_module(home), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -99,6 +99,15 @@ def reads_remote(function: Function) -> Function:
     return with_remote_paths("", function)
 
 
+def local_output(out: str | Path | None) -> Path | None:
+    """Where the output of a command is or will be on this machine; None: it is a URL, which a
+    forecast does not ask, or was not given.
+    """
+    if out is None or address_of(out) is not None or address_at(Path(out)) is not None:
+        return None
+    return Path(placed(out))
+
+
 def _is_path(annotation: Any) -> bool:
     return "PathLike" in str(annotation)
 
