@@ -63,6 +63,11 @@ class Engine(Protocol):
         ...
 
 
+def output_of(stage: str, key: str, folder: Path) -> Path:
+    """Where the output of a stage for a shard is."""
+    return folder / f"{stage}-{key}.parquet"
+
+
 class DueShards:
     """Which outputs of a stage are still to be made, and how far that has come."""
 
@@ -76,7 +81,7 @@ class DueShards:
         keep: Callable[[Path], bool],
         progress: Progress,
     ) -> None:
-        self.targets = [folder / f"{stage.name}-{key}.parquet" for key in keys]
+        self.targets = [output_of(stage.name, key, folder) for key in keys]
         self.due = [index for index, target in enumerate(self.targets) if not keep(target)]
         self._sizes = [1] * len(self.targets) if sizes is None else list(sizes)
         self._total = sum(self._sizes)
