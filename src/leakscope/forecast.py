@@ -6,18 +6,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from leakscope.commands.forecast_canary import canary_attack, canary_exposure
     from leakscope.commands.forecast_corpus import corpus_build, corpus_clean
+    from leakscope.commands.forecast_diff import diff
     from leakscope.commands.forecast_report import report
     from leakscope.commands.forecast_train import train
 
-__all__ = ["corpus_build", "corpus_clean", "report", "train"]
-_HOMES = {"corpus_build": "corpus", "corpus_clean": "corpus"}
-"""What the names of their modules end with, where that is not their own."""
+__all__ = [
+    "canary_attack", "canary_exposure", "corpus_build", "corpus_clean", "diff", "report", "train",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        home = f"leakscope.commands.forecast_{_HOMES.get(name, name)}"
+        home = f"leakscope.commands.forecast_{name.partition('_')[0]}"
         return getattr(import_module(home), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -22,7 +22,7 @@ class SeenStage:
 
     seconds: float
     done: int
-    """Since it was first heard of."""
+    """Since it was first heard of, in all of its rounds if it came several times."""
     total: int | None
     """Of the stage; None: it did not say."""
 
@@ -60,6 +60,7 @@ class Watch:
     _times: dict[str, float] = field(default_factory=dict)
     _first: dict[str, int] = field(default_factory=dict)
     _last: dict[str, tuple[int, int | None]] = field(default_factory=dict)
+    _rounds: dict[str, int] = field(default_factory=dict)
     _at: str = SET_UP
     _told: float = 0.0
     _begin: float = 0.0
@@ -73,6 +74,9 @@ class Watch:
         new = stage not in self._first
         self._pass(self._at if new and not done else stage)
         self._first.setdefault(stage, 0 if total is None else done)
+        before = self._last.get(stage, (0, None))[0]
+        if done < before:  # it begins again
+            self._rounds[stage] = self._rounds.get(stage, 0) + before
         self._last[stage] = done, total
         self._at = stage
         if self.folder is not None and total is not None and done >= total:
@@ -86,7 +90,11 @@ class Watch:
         if self.folder is not None:
             self.disk = max(self.disk, size_of(self.folder))
         stages = {SET_UP: SeenStage(self._times.get(SET_UP, 0.0), 0, None)} | {
-            name: SeenStage(self._times.get(name, 0.0), done - self._first[name], total)
+            name: SeenStage(
+                self._times.get(name, 0.0),
+                self._rounds.get(name, 0) + done - self._first[name],
+                total,
+            )
             for name, (done, total) in self._last.items()
         }
         return Rehearsal(self._told - self._begin, finished, stages, self.disk)
