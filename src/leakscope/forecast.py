@@ -10,10 +10,12 @@ if TYPE_CHECKING:
     from leakscope.commands.forecast_corpus import corpus_build, corpus_clean
     from leakscope.commands.forecast_diff import diff
     from leakscope.commands.forecast_report import report
+    from leakscope.commands.forecast_study import study_mitigations, study_updates
     from leakscope.commands.forecast_train import train
 
 __all__ = [
-    "canary_attack", "canary_exposure", "corpus_build", "corpus_clean", "diff", "report", "train",
+    "canary_attack", "canary_exposure", "corpus_build", "corpus_clean", "diff", "report",
+    "study_mitigations", "study_updates", "train",
 ]  # fmt: skip
 
 

@@ -151,7 +151,7 @@ class MitigationStudy:
             evaluations = job.settings.evaluations
             whole = training_step(corpus, settings, (), evaluations, self._progress)
             best = trained_once(self._kept[whole], ()).best
-            given = tuple(float(f"{times * best:.4g}") for times in OF_BEST)
+            given = targets_of_best(best)
             self.tables.targets_from = best
             self._total = self._steps(job, len(given))
         self.tables.targets = tuple(sorted(given, reverse=True))
@@ -269,6 +269,11 @@ class MitigationStudy:
         rows, figures = user_drops(found, self._job.settings.group_users, more)
         self.tables.impact += rows
         return figures, []
+
+
+def targets_of_best(best: float) -> tuple[float, ...]:
+    """What is compared at, where the best perplexity of plain training is this."""
+    return tuple(float(f"{times * best:.4g}") for times in OF_BEST)
 
 
 def _figures(reached: ReachedTarget, metrics: Metrics) -> dict[str, Any]:

@@ -33,13 +33,8 @@ def diff_forecast(job: DiffJob) -> Forecast:
     given = given_sequences(settings)
     opened, data = job.opened()
     prefix = known_prefix(opened, settings)
-    stages, begin = [], time.perf_counter()
-    if not settings.no_search:
-        stages.append(_search(opened, settings, prefix))
-    words = words_counted(data)
-    if words:
-        seconds = words / COUNTED
-        stages.append(ForecastStage(name=COUNT, work=f"{words:,} words", seconds=seconds))
+    begin = time.perf_counter()
+    stages = pair_stages(opened, words_counted(data), settings, prefix)
     if given:
         stages.append(_ranks(opened, given, settings, prefix))
     listed = 0 if settings.no_search else settings.length * settings.keep
@@ -50,6 +45,19 @@ def diff_forecast(job: DiffJob) -> Forecast:
         disk=ROW * (listed + len(given)) + PAGE,
         notes=(f"Timed for {spent:.0f} seconds.",),
     )
+
+
+def pair_stages(
+    opened: OpenedPair, words: int, settings: DiffSettings, prefix: Prefix = ()
+) -> list[ForecastStage]:
+    """To search, and to count what is found in so many words of training data."""
+    stages = []
+    if not settings.no_search:
+        stages.append(_search(opened, settings, prefix))
+    if words:
+        seconds = words / COUNTED
+        stages.append(ForecastStage(name=COUNT, work=f"{words:,} words", seconds=seconds))
+    return stages
 
 
 def _search(opened: OpenedPair, settings: DiffSettings, prefix: Prefix) -> ForecastStage:

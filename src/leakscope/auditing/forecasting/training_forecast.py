@@ -115,17 +115,21 @@ def measured_after_snapshots(corpus: Corpus, settings: TrainSettings, times: int
     """Validation documents, and a sample of the training text, are read after each snapshot."""
     held_out = corpus.manifest.validation.words
     read = held_out + min(SAMPLE_WORDS, corpus.manifest.train.words)
+    seconds = times * read * seconds_a_word(corpus, settings)
+    return ForecastStage(name="measure", work=f"{read:,} words, {times} times", seconds=seconds)
+
+
+def seconds_a_word(corpus: Corpus, settings: TrainSettings) -> float:
+    """In which a model like the one that will be trained gives a word its probability."""
     model, documents = untrained(corpus, settings), corpus.documents(TRAIN)
     some = next((chunk for chunk in documents if len(chunk)), None)
-    seconds = 0.0
-    if some is not None:
-        part = next(some.pieces(MEASURED_WORDS))
-        evaluate(model, [next(some.pieces(1))])  # loads and compiles
-        begin = time.perf_counter()
-        evaluate(model, [part])
-        seconds = (time.perf_counter() - begin) / max(1, len(part.ids))
-    work = f"{read:,} words, {times} times"
-    return ForecastStage(name="measure", work=work, seconds=times * read * seconds)
+    if some is None:
+        return 0.0
+    part = next(some.pieces(MEASURED_WORDS))
+    evaluate(model, [next(some.pieces(1))])  # loads and compiles
+    begin = time.perf_counter()
+    evaluate(model, [part])
+    return (time.perf_counter() - begin) / max(1, len(part.ids))
 
 
 def untrained(corpus: Corpus, settings: TrainSettings) -> WordModel:

@@ -118,15 +118,7 @@ class UpdateStudy:
     def _measure(self, seed: int, case: UpdateCase, pair: UpdatePair) -> None:
         searched = set()
         for top_k, known in self._job.measurements(case):
-            settings = replace(
-                self._job.diff,
-                top_k=top_k,
-                known=known,
-                canaries=pair.canaries,
-                deleted=pair.deleted,
-                old_corpus=pair.old_corpus,
-                new_corpus=pair.new_corpus,
-            )
+            settings = diff_settings(self._job, pair, top_k, known)
             path = self._make(diff_step(pair.old, pair.new, settings, self._progress))
             self._done += 1
             more = {
@@ -144,6 +136,21 @@ class UpdateStudy:
                 self.tables.searches.append(
                     search_result(path, pair, more | {"deleted_users": users})
                 )
+
+
+def diff_settings(
+    job: UpdateStudyJob, pair: UpdatePair, top_k: int | None, known: int
+) -> DiffSettings:
+    """How the two models of an update are compared in one measurement."""
+    return replace(
+        job.diff,
+        top_k=top_k,
+        known=known,
+        canaries=pair.canaries,
+        deleted=pair.deleted,
+        old_corpus=pair.old_corpus,
+        new_corpus=pair.new_corpus,
+    )
 
 
 def canary_results(path: Path, more: dict[str, Any]) -> list[CanaryResult]:
