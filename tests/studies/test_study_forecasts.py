@@ -42,6 +42,28 @@ def short(monkeypatch):
     monkeypatch.setattr("leakscope.studies.step_costs.ENOUGH", 0.1)
 
 
+class Shares:
+    """A progress that checks a plan against what comes."""
+
+    def __init__(self):
+        self.plan, self.done = [], {}
+
+    def expect(self, stages):
+        assert not self.plan  # no step has a plan of its own
+        self.plan = [stage.name for stage in stages]
+
+    def within(self, stage, share):
+        self.done[stage] = share
+
+    def __call__(self, stage, done, total=None, note=""):
+        pass
+
+    def require_all(self, but=()):
+        """Every step of the plan came to its end, in its order."""
+        assert [name for name in self.plan if name not in but] == list(self.done)
+        assert set(self.done.values()) == {1.0}
+
+
 def content(folder):
     return {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
 
@@ -63,7 +85,10 @@ def test_of_a_study_of_mitigations(corpus, trainings, tmp_path, targets):
     assert found.whole and all(stage.seconds > 0 for stage in found.stages)
     assert not out.exists()
 
-    leakscope.study.mitigations(corpus, out, **options)
+    seen = Shares()
+    leakscope.study.mitigations(corpus, out, progress=seen, **options)
+    # Nobody reaches a perplexity of 1.01, so nothing is measured there.
+    seen.require_all([f"step {number}" for number in range(10, 17)] if targets else ())
     before = content(out)
     found = leakscope.forecast.study_mitigations(corpus, out=out, **options)
     assert found.seconds == 0 and all(" kept" in work for work in works(found).values())
@@ -83,7 +108,9 @@ def test_of_a_study_of_updates(corpus, tmp_path):
     assert works(found) == {"plant": "2 steps", "train": "5 steps", "diff": "4 steps"}
     assert found.whole and found.seconds > 0 and not out.exists()
 
-    leakscope.study.updates(corpus, out, **options)
+    seen = Shares()
+    leakscope.study.updates(corpus, out, progress=seen, **options)
+    seen.require_all()
     assert len([*out.glob("steps/train-*.json")]) == 5
     before = content(out)
     found = leakscope.forecast.study_updates(corpus, out=out, **options)

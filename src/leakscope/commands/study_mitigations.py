@@ -14,7 +14,7 @@ from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
 from leakscope.records.studies.study_record import StudyRecord
 from leakscope.studies.mitigation_directory import COMMAND, study_into
-from leakscope.studies.mitigation_study import StudyJob
+from leakscope.studies.mitigation_job import StudyJob
 from leakscope.studies.study_settings import StudySettings
 
 THREADS = 2

@@ -25,7 +25,8 @@ from leakscope.studies.equal_usefulness import (
     training_step,
 )
 from leakscope.studies.kept_results import KeptResults, Step
-from leakscope.studies.mitigation_study import StudyJob, targets_of_best
+from leakscope.studies.mitigation_job import StudyJob
+from leakscope.studies.mitigation_study import targets_of_best
 from leakscope.studies.step_costs import (
     StepCount,
     TrainingCosts,

@@ -2,8 +2,7 @@
 others cost.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from leakscope.auditing.forecasting.diff_forecast import pair_stages
@@ -13,58 +12,14 @@ from leakscope.auditing.updates.opened_pair import OpenedPair, Snapshot
 from leakscope.engine.progress import silent
 from leakscope.records.runs.work_forecast import Forecast
 from leakscope.studies.kept_results import KeptResults, Step
-from leakscope.studies.planned_training import PlannedTraining
 from leakscope.studies.step_costs import StepCount, plant_seconds, training_costs
 from leakscope.studies.study_directory import STEPS
 from leakscope.studies.updates.update_pairs import UpdateCase, UpdatePair, UpdatePairs
-from leakscope.studies.updates.update_settings import UpdateStudySettings
+from leakscope.studies.updates.update_plan import trainings_of
 from leakscope.studies.updates.update_steps import diff_step
 from leakscope.studies.updates.update_study import UpdateStudyJob, diff_settings
 
-CANARY_WORDS = 5
-"""Of a canary, about."""
 NOT_RANKED = "The ranks of canaries are not counted; each may take seconds."
-
-
-@dataclass(frozen=True)
-class UpdateTraining:
-    """A training of a study of updates."""
-
-    name: str
-    training: PlannedTraining
-    share: float
-    """Of the corpus that it reads, in each epoch."""
-    epochs: int
-
-
-def trainings_of(job: UpdateStudyJob) -> Iterator[UpdateTraining]:
-    """Of one seed. Those that several updates share come once."""
-    settings, seen = job.settings, set()
-    for case in job.cases():
-        for each in _of_case(case, settings, job.corpus.manifest.train.words):
-            if each.name not in seen:
-                seen.add(each.name)
-                yield each
-
-
-def _of_case(case: UpdateCase, how: UpdateStudySettings, words: int) -> Iterator[UpdateTraining]:
-    training, base, added = case.training, 1 - how.pool, case.extra * how.pool
-    epochs = training.settings.epochs
-    shorter = how.update_epochs or epochs
-    canaries = 4 * how.per_class * case.insertions * CANARY_WORDS / max(1, words)
-    name = f"{training.name} {case.scenario} {case.insertions} {case.extra}"
-    if case.scenario != "specialize":
-        yield UpdateTraining(f"{training.name} first", training, base, epochs)
-    if case.scenario in ("retrain", "delete"):
-        yield UpdateTraining(name, training, base + added + canaries, epochs)
-    elif case.scenario == "specialize":
-        yield UpdateTraining(name, training, base + added + canaries, shorter)
-    elif case.scenario == "continue":
-        yield UpdateTraining(name, training, added + canaries, shorter)
-    else:
-        between = f"{training.name} between {case.insertions}"
-        yield UpdateTraining(between, training, canaries, shorter)
-        yield UpdateTraining(name, training, added, shorter)
 
 
 def update_forecast(job: UpdateStudyJob, out: Path | None) -> Forecast:
@@ -72,7 +27,7 @@ def update_forecast(job: UpdateStudyJob, out: Path | None) -> Forecast:
     kept = _KeptSteps(job, None if out is None else out / STEPS)
     corpus, seeds = job.corpus, len(job.settings.seeds)
     costs = {each.name: training_costs(corpus, each.settings) for each in job.trainings}
-    planned = list(trainings_of(job))
+    planned = list(trainings_of(job.cases(), job.settings, corpus.manifest.train.words))
     trainings = sum(
         costs[each.training.name].seconds * each.share * each.epochs / each.training.settings.epochs
         for each in planned
