@@ -1,6 +1,6 @@
 """Forecasts against what happens: each command is forecast, then run, in processes of their own.
-Their ratio says how far `--dry-run` is off; a forecast below 1 promises too much. Time is that of the
-CPU in both, which other programs hardly change.
+Their ratio says how far `--dry-run` is off; a forecast below 1 promises too much. Time is that of
+the CPU in both, which other programs hardly change.
 """
 
 import json
