@@ -47,6 +47,7 @@ function(*places, out, **options)
 seconds = time.perf_counter() - begin
 over.set()
 thread.join()
+most = max(most, sum(p.stat().st_size for p in out.rglob("*") if p.is_file()))
 memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 print(json.dumps({"seconds": seconds, "memory": memory, "disk": most}))
 """

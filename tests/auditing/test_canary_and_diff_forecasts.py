@@ -70,10 +70,10 @@ def test_of_a_diff(made, tmp_path):
     before = content(made)
     options = {"canaries": made / "planted", "new_corpus": made / "planted" / "corpus"}
     found = leakscope.forecast.diff(made / "m0", made / "m1", out=tmp_path / "out", **options)
-    assert [stage.name for stage in found.stages] == ["search", "count", "rank"]
+    assert [stage.name for stage in found.stages] == [SET_UP, "search", "count", "rank"]
     assert all(stage.seconds > 0 for stage in found.stages) and content(made) == before
     assert not (tmp_path / "out").exists()
-    (only,) = leakscope.forecast.diff(
+    _, only = leakscope.forecast.diff(
         made / "m0", made / "m1", no_search=True, canaries=made / "planted", known=1
     ).stages
     assert only.name == "rank"

@@ -4,7 +4,7 @@ import time
 from contextlib import suppress
 
 from leakscope.auditing.forecasting.peak_memory import peak_memory
-from leakscope.auditing.forecasting.rehearsal import EnoughError, Watch
+from leakscope.auditing.forecasting.rehearsal import SET_UP, EnoughError, Watch
 from leakscope.auditing.updates.diff_plan import COUNT, RANK, SEARCH, search_rows, words_counted
 from leakscope.auditing.updates.diff_run import DiffJob
 from leakscope.auditing.updates.given_sequences import (
@@ -31,10 +31,12 @@ def diff_forecast(job: DiffJob) -> Forecast:
     """Of `diff`."""
     settings = job.settings
     given = given_sequences(settings)
+    begin = time.perf_counter()
     opened, data = job.opened()
     prefix = known_prefix(opened, settings)
-    begin = time.perf_counter()
-    stages = pair_stages(opened, words_counted(data), settings, prefix)
+    loaded = time.perf_counter() - begin
+    stages = [ForecastStage(name=SET_UP, work="both models", seconds=loaded)]
+    stages += pair_stages(opened, words_counted(data), settings, prefix)
     if given:
         stages.append(_ranks(opened, given, settings, prefix))
     listed = 0 if settings.no_search else settings.length * settings.keep
