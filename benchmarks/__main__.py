@@ -14,6 +14,7 @@ from benchmarks import (
     canaries,
     cluster,
     counting,
+    forecasts,
     help_pages,
     private,
     regularizers,
@@ -42,10 +43,11 @@ GROUPS = {
     "public": reporting.public_lines,
     "reporting": reporting.lines,
     "help": help_pages.lines,
+    "forecasts": forecasts.lines,
     "hundred": lambda: scaling.lines((10_000_000, 100_000_000)),
     "secrets": secrets.lines,
 }
-ONLY_WHEN_ASKED = ("hundred", "secrets")
+ONLY_WHEN_ASKED = ("forecasts", "hundred", "secrets")
 
 
 def main() -> None:

@@ -23,6 +23,12 @@ def test_the_names_are_exactly_these():
     assert dir(leakscope.corpus) == ["build", "clean", "info", "show", "synth"]
     assert dir(leakscope.canary) == ["attack", "bound", "exposure", "plant"]
     assert dir(leakscope.study) == ["mitigations", "updates"]
+    assert dir(leakscope.forecast) == [
+        "canary_attack", "canary_exposure", "corpus_build", "corpus_clean", "diff", "report",
+        "study_mitigations", "study_updates", "train",
+    ]  # fmt: skip
+    for name in dir(leakscope.forecast):
+        assert getattr(leakscope.forecast, name).__name__ == name
     assert all(getattr(leakscope, name) is not None for name in NAMES)
     for name in dir(leakscope.corpus):
         assert getattr(leakscope.corpus, name).__name__ == name

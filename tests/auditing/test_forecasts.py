@@ -39,7 +39,7 @@ def test_the_steps_of_a_training_are_timed_without_the_first():
             progress("train", step, 100)
 
     timed = timed_steps(begin, lambda: now[0])
-    assert (timed.seconds, timed.total) == (0.5, 100) and timed.peak > 1e6
+    assert (timed.seconds, timed.total, timed.set_up) == (0.5, 100, 4.5)
     assert now[0] < 10  # it was left
 
     only = timed_steps(lambda folder, progress: progress("train", 1, 1), lambda: now[0])
@@ -49,8 +49,8 @@ def test_the_steps_of_a_training_are_timed_without_the_first():
 def test_of_a_training(made, tmp_path):
     before = content(made)
     found = leakscope.forecast.train(made / "corpus", epochs=3, **SHAPE)
-    stage = found.stages[0]
-    assert stage.name == "train" and stage.seconds > 0 and found.whole
+    assert [stage.name for stage in found.stages] == ["set up", "train", "measure"]
+    assert found.whole and found.stages[1].seconds > 0 and found.stages[2].seconds > 0
     model = (made / "model" / "model.safetensors").stat().st_size
     assert found.disk == pytest.approx(model * (1 + 3 + 6), rel=0.1)
     assert content(made) == before
@@ -115,3 +115,55 @@ def test_the_command_only_prints(made, tmp_path, monkeypatch, capsys, as_json):
 def test_a_training_that_never_tells_a_step_is_not_timed():
     with pytest.raises(LeakscopeError, match="no step"):
         timed_steps(lambda folder, progress: SimpleNamespace(), lambda: 0.0)
+
+
+class KilledError(Exception):
+    pass
+
+
+def killed_at(stage, done):
+    def progress(told, at, total=None, note=""):
+        if told == stage and at >= done:
+            raise KilledError
+
+    return progress
+
+
+def test_the_steps_of_a_checkpoint_are_kept(made, tmp_path):
+    out, options = tmp_path / "model", {**SHAPE, "epochs": 3, "checkpoint_steps": 1}
+    fresh = leakscope.forecast.train(made / "corpus", out=out, **options)
+    assert not out.exists() and "kept" not in fresh.stages[1].work
+    with pytest.raises(KilledError):
+        leakscope.train(made / "corpus", out, progress=killed_at("train", 3), **options)
+    before = content(out)
+    found = leakscope.forecast.train(made / "corpus", out=out, **options)
+    assert "2 are kept" in found.stages[1].work and content(out) == before
+    with pytest.raises(LeakscopeError, match="unfinished training with other settings"):
+        leakscope.forecast.train(made / "corpus", out=out, **{**options, "hidden": 20})
+    with pytest.raises(LeakscopeError, match="already"):
+        leakscope.forecast.train(made / "corpus", out=made / "model", **options)
+
+
+def test_the_scores_of_a_killed_report_are_kept(made, tmp_path, monkeypatch):
+    monkeypatch.setattr("leakscope.leakage.pipeline.PIECE_WORDS", 500)
+    out, words = tmp_path / "run", leakscope.corpus.info(made / "corpus").train.words
+    with pytest.raises(KilledError):
+        leakscope.report(
+            made / "model", made / "corpus", out, progress=killed_at("score", words // 2)
+        )
+    before = content(out)
+    found = leakscope.forecast.report(made / "model", made / "corpus", out=out)
+    (stage,) = (stage for stage in found.stages if stage.name == "score")
+    kept = int(stage.work.split("; ")[1].split(" ")[0].replace(",", ""))
+    assert words // 2 <= kept < words and content(out) == before
+    other = leakscope.forecast.report(made / "model", made / "corpus", out=out, top_k=7)
+    assert not any("kept" in stage.work for stage in other.stages)
+
+
+def test_snapshots_are_counted(made, tmp_path):
+    one = leakscope.forecast.report(made / "model", made / "corpus", out=tmp_path / "runs")
+    all_of_them = leakscope.forecast.report(
+        made / "model", made / "corpus", out=tmp_path / "runs", snapshots=True
+    )
+    count = {stage.name: stage.seconds for stage in one.stages}["count"]
+    assert {stage.name: stage.seconds for stage in all_of_them.stages}["count"] == 2 * count

@@ -89,6 +89,9 @@ def test_a_killed_step_is_made_again(tmp_path, calls):
 def test_a_whole_result_without_its_record_needs_only_that(tmp_path, calls):
     kept = KeptResults(tmp_path / "steps", counter())
     wanted = step(calls, is_whole=lambda path: path.read_text() == "a")
+    assert not kept.has(wanted) and kept.find(wanted) is None
+    assert not (tmp_path / "steps").exists()  # whoever only looks writes nothing
+    (tmp_path / "steps").mkdir()
     (tmp_path / "steps" / wanted.name).write_text("a")
     kept[wanted]
     assert calls == []

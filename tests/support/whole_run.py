@@ -52,7 +52,24 @@ def main(folder: Path) -> None:
         target_epsilon=8.0,
         **SHAPE,
     )
+    dry_runs(folder, source)
     sys.stderr.write("done\n")
+
+
+def dry_runs(folder: Path, source: Path) -> None:
+    """Forecasts, which must leave everything as it is."""
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    forecast, model, later = leakscope.forecast, folder / "model", folder / "later"
+    planted = folder / "planted"
+    forecast.corpus_build(source, out=folder / "next")
+    forecast.corpus_clean(folder / "corpus", scrub=["email"])
+    forecast.train(folder / "corpus", out=folder / "next", epochs=1, threads=1, **SHAPE)
+    forecast.report(model, folder / "corpus", out=folder / "next", public="crossfit", folds=2)
+    forecast.canary_exposure(later, planted, out=folder / "next", samples=100)
+    forecast.canary_attack(later, planted, out=folder / "next")
+    forecast.diff(model, later, out=folder / "next", length=2, width=20)
+    if before != {path: path.stat().st_mtime_ns for path in folder.rglob("*")}:
+        raise AssertionError("a dry run has written something")
 
 
 if __name__ == "__main__":

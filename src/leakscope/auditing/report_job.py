@@ -23,7 +23,7 @@ from leakscope.engine.local_engine import LocalEngine
 from leakscope.engine.progress import Progress
 from leakscope.engine.ray_engine import RayEngine
 from leakscope.engine.stages import Engine
-from leakscope.engine.time_left import expect
+from leakscope.engine.time_left import PlannedStage, expect
 from leakscope.leakage.pipeline import Resources, audit_into
 from leakscope.leakage.report_plan import ReportPlan
 from leakscope.leakage.run_directory import RunDirectory, claimed_run, is_same_run
@@ -81,6 +81,7 @@ class ReportJob:
         path = find_model(model)
         job = self.for_model(ours=not is_pretrained(path))
         with job._engine(path) as engine, claimed_run(out) as run:
+            expect(progress, job._plan(path).stages())
             job._audit(job.subject(path, self.running.name), path, run, engine, progress)
 
     def report_endpoint(
@@ -110,6 +111,7 @@ class ReportJob:
             subject = served_subject(endpoint, connection, self.running.name)
             try:
                 subject = replace(subject, options=self.options, users=self.users)
+                expect(progress, job._plan(None).stages())
                 job._audit(subject, None, run, engine, progress)
             finally:
                 connection.close()
@@ -118,21 +120,36 @@ class ReportJob:
         """Write a run for every snapshot of a training, each in its folder below `out`; where they
         are. Snapshots that are done already are kept.
         """
-        snapshots = sorted(config.parent for config in (model / "snapshots").glob("*/config.json"))
-        if not snapshots:
-            raise LeakscopeError(f"{model} has no snapshots; train it with leakscope train.")
         job = self.for_model(ours=True)
+        snapshots = snapshots_in(model)
         with job._engine(model) as engine:
+            due = job.due_snapshots(model, out)
+            expect(progress, job._plan_of_all(due))
             for index, snapshot in enumerate(snapshots):
                 progress("snapshots", index, len(snapshots), snapshot.name)
-                subject = job.subject(snapshot, None)
-                alike = partial(self._same_others, snapshot)
                 target, begin = out / snapshot.name, f"{snapshot.name} "
-                if not is_same_run(target, subject, self.corpus, job.settings, alike):
+                if snapshot in due:
+                    subject = job.subject(snapshot, None)
                     with claimed_run(target) as run:
                         job._audit(subject, snapshot, run, engine, progress, stages=begin)
         progress("snapshots", len(snapshots), len(snapshots))
         return [out / snapshot.name for snapshot in snapshots]
+
+    def due_snapshots(self, model: Path, out: Path) -> list[Path]:
+        """The snapshots of a training whose runs are not yet finished below `out`; of a job that is
+        `for_model`.
+        """
+        return [
+            snapshot
+            for snapshot in snapshots_in(model)
+            if not is_same_run(
+                out / snapshot.name,
+                self.subject(snapshot, None),
+                self.corpus,
+                self.settings,
+                partial(self._same_others, snapshot),
+            )
+        ]
 
     def _engine(self, *models: Path) -> AbstractContextManager[Engine]:
         """What runs the stages, for the time of a report on these models."""
@@ -170,6 +187,16 @@ class ReportJob:
             stand_ins=public.stand_ins is not None,
         )
 
+    def _plan_of_all(self, snapshots: list[Path]) -> list[PlannedStage]:
+        """Models that are trained first serve all of them."""
+        plans = [self._plan(snapshot) for snapshot in snapshots]
+        plans[1:] = [replace(plan, fold_sets=()) for plan in plans[1:]]
+        return [
+            stage
+            for plan, snapshot in zip(plans, snapshots, strict=True)
+            for stage in plan.stages(f"{snapshot.name} ")
+        ]
+
     def for_model(self, *, ours: bool) -> "ReportJob":
         """The same, about the documents that a model was trained on, of `ours` or of others."""
         settings = (
@@ -200,7 +227,6 @@ class ReportJob:
     ) -> None:
         """`stages`: what the names of the stages begin with."""
         how = self._public_loading
-        expect(progress, self._plan(model).stages(stages))
         source = public_source(self.public, model, self.corpus, how=how, progress=progress)
         gates = [Gate.parse(text) for text in self.running.fail_on]
         subject = replace(
@@ -231,6 +257,14 @@ class ReportJob:
             page=self.page,
             progress=named,
         )
+
+
+def snapshots_in(model: Path) -> list[Path]:
+    """Of a training, in their order. Raise if there are none."""
+    found = sorted(config.parent for config in (model / "snapshots").glob("*/config.json"))
+    if not found:
+        raise LeakscopeError(f"{model} has no snapshots; train it with leakscope train.")
+    return found
 
 
 def _checked(block_list: Path, *, lowercase: bool) -> str:

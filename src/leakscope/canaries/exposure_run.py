@@ -1,12 +1,19 @@
 """`canary exposure`: the exposure of all canaries of a manifest, to one model."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from leakscope.canaries.canary_plan import (
+    FIT,
+    SpaceWork,
+    exposure_stages,
+    is_enumerated,
+    space_work,
+)
 from leakscope.canaries.canary_settings import ExposureSettings
 from leakscope.canaries.exposure import (
     FittedSpace,
@@ -19,6 +26,7 @@ from leakscope.canaries.exposure import (
 from leakscope.canaries.random_space import RandomSpace, space_of
 from leakscope.canaries.surprise import KnownSpace, known_part, lexicon_of, surprise_of
 from leakscope.engine.progress import Progress, silent
+from leakscope.engine.time_left import expect
 from leakscope.models.interface import LanguageModel
 from leakscope.records.canaries.canary_manifest import Canary, CanaryManifest
 from leakscope.records.canaries.exposure_record import (
@@ -26,7 +34,6 @@ from leakscope.records.canaries.exposure_record import (
     RepetitionExposure,
     SpaceExposure,
 )
-from leakscope.records.errors import LeakscopeError
 
 Floats = npt.NDArray[np.float64]
 
@@ -62,6 +69,7 @@ def measure_exposure(
     lexicon = lexicon_of(manifest)
     found: dict[int, CanaryExposure] = {}
     spaces, warnings = [], []
+    expect(progress, exposure_stages(spaces_work(model, manifest, how), how))
     for number, record in enumerate(manifest.spaces):
         mine = [canary for canary in manifest.canaries if canary.space == number]
         space = space_of(manifest, record)
@@ -94,6 +102,19 @@ def measure_exposure(
         warnings.append(f"{unknown} canaries have a word that the model does not know.")
     rng = stream_of(how, len(manifest.spaces))
     return MeasuredExposure(canaries, spaces, _by_repetitions(canaries, how, rng), warnings)
+
+
+def spaces_work(
+    model: LanguageModel, manifest: CanaryManifest, how: ExposureSettings
+) -> list[SpaceWork]:
+    """What has to be done for each random space that the model can say something of."""
+    lexicon, owners = lexicon_of(manifest), Counter(each.space for each in manifest.canaries)
+    known = [known_part(model, space_of(manifest, each), lexicon) for each in manifest.spaces]
+    return [
+        space_work(each.space, owners[number], how)
+        for number, each in enumerate(known)
+        if not isinstance(each, str)
+    ]
 
 
 def stream_of(how: ExposureSettings, number: int) -> np.random.Generator:
@@ -134,7 +155,7 @@ class _MeasuredSpace:
             return told.model_copy(update={"reason": UNKNOWN_WORD}), unknown
         kept = [canary for canary, _ in sayable]
         places = np.stack([row for _, row in sayable if row is not None])
-        if self._enumerates():
+        if is_enumerated(self._space, self._how):
             everything = surprise_of(self._model, self._space, self._space.everything(), progress)
             at = np.array([self._space.index_of(row) for row in places])
             exposures = exact_exposure(everything, at)
@@ -146,21 +167,10 @@ class _MeasuredSpace:
         drawn = self._space.draw(self._rng, self._how.samples)
         together = surprise_of(self._model, self._space, np.concatenate([places, drawn]), progress)
         surprise, samples = together[: len(kept)], together[len(kept) :]
+        progress(FIT, 0, 1)
         told, fitted = self._fit(told, samples)
+        progress(FIT, 1, 1)
         return told, self._sampled(kept, surprise, samples, fitted) + unknown
-
-    def _enumerates(self) -> bool:
-        size = self._space.size
-        if self._how.method == "sample":
-            if size < self._how.samples:
-                raise LeakscopeError(
-                    f"The random space has {size} texts, fewer than the {self._how.samples} "
-                    "samples; give --method exact, or fewer --samples."
-                )
-            return False
-        if self._how.method == "exact" or size <= self._how.samples:
-            return True
-        return size <= self._how.exact_up_to
 
     def _fit(
         self, told: SpaceExposure, samples: Floats

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+from leakscope.canaries.canary_plan import ATTACK, BEAM, attack_stages
 from leakscope.canaries.canary_settings import AttackSettings
 from leakscope.canaries.surprise import documents_of, lexicon_of
 from leakscope.corpus.lexicon import Lexicon
 from leakscope.engine.progress import Progress, silent
+from leakscope.engine.time_left import expect
 from leakscope.models.interface import LanguageModel
 from leakscope.records.canaries.canary_manifest import Canary, CanaryManifest
 from leakscope.records.canaries.exposure_record import AttackRate, CanaryAttack
@@ -54,13 +56,14 @@ def attack_canaries(
             due.append(canary)
         else:
             found[canary.id] = _record(canary, how.given, reason=reason)
+    expect(progress, attack_stages(len(due), how))
     for start in range(0, len(due), BATCH):
-        progress("attack", start, len(due))
+        progress(ATTACK, start, len(due))
         part = due[start : start + BATCH]
         for canary, correct in zip(part, _greedy(model, part, how.given, lexicon), strict=True):
             whole = correct == len(canary.words) - how.given
             found[canary.id] = _record(canary, how.given, correct=correct, greedy=whole)
-    progress("attack", len(due), len(due))
+    progress(ATTACK, len(due), len(due))
     if how.beam > 1:
         found |= _with_beam(model, due, found, how, progress)
     results = [found[canary.id] for canary in manifest.canaries]
@@ -108,12 +111,12 @@ def _with_beam(
         if len(canary.words) - how.given > MOST_BEAM_WORDS:
             better[canary.id] = found[canary.id].model_copy(update={"reason": TOO_LONG})
     for start in range(0, len(short), BEAM_BATCH):
-        progress("beam", start, len(short))
+        progress(BEAM, start, len(short))
         part = short[start : start + BEAM_BATCH]
         reached = beam_reaches(model, [canary.words for canary in part], how.given, how.beam)
         for canary, whole in zip(part, reached, strict=True):
             better[canary.id] = found[canary.id].model_copy(update={"beam": whole})
-    progress("beam", len(short), len(short))
+    progress(BEAM, len(short), len(short))
     return better
 
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from leakscope.cli.canary_exposure import CANARIES, MODEL
-from leakscope.cli.command import Argument, Asked, Command
-from leakscope.cli.printing import print_whole, say, tell
+from leakscope.cli.command import DRY_RUN, Argument, Asked, Command
+from leakscope.cli.printing import print_forecast, print_whole, say, tell
 from leakscope.cli.progress_bars import STARTS_OVER
 
 
@@ -22,6 +22,12 @@ def attack(asked: Asked) -> None:
     from leakscope.reporting.terminal.plain_tables import plain_table
 
     out = asked["out"]
+    if asked["dry_run"]:
+        from leakscope.commands.forecast_canary import canary_attack as forecast
+
+        found = forecast(asked["model"], asked["canaries"], out=out, **asked.options)
+        print_forecast(found, as_json=asked["json"])
+        return
     with asked.progress(STARTS_OVER) as progress:
         report = work(asked["model"], asked["canaries"], out, progress=progress, **asked.options)
     if asked["json"]:
@@ -40,5 +46,6 @@ command = Command(
     own=(
         Argument("out", Path, "The directory to make."),
         Argument("json", bool, "Print attack.json.", default=False),
+        DRY_RUN,
     ),
 )

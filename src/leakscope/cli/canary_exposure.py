@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from leakscope.cli.command import Argument, Asked, Command
-from leakscope.cli.printing import print_whole, say, tell
+from leakscope.cli.command import DRY_RUN, Argument, Asked, Command
+from leakscope.cli.printing import print_forecast, print_whole, say, tell
 from leakscope.cli.progress_bars import STARTS_OVER
 
 MODEL = Argument(
@@ -30,6 +30,12 @@ def exposure(asked: Asked) -> None:
     from leakscope.reporting.terminal.plain_tables import plain_table
 
     out = asked["out"]
+    if asked["dry_run"]:
+        from leakscope.commands.forecast_canary import canary_exposure as forecast
+
+        found = forecast(asked["model"], asked["canaries"], out=out, **asked.options)
+        print_forecast(found, as_json=asked["json"])
+        return
     with asked.progress(STARTS_OVER) as progress:
         report = work(asked["model"], asked["canaries"], out, progress=progress, **asked.options)
     if asked["json"]:
@@ -50,5 +56,6 @@ command = Command(
     own=(
         Argument("out", Path, "The directory to make."),
         Argument("json", bool, "Print exposure.json.", default=False),
+        DRY_RUN,
     ),
 )

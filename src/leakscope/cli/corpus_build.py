@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from leakscope.cli.command import Argument, Asked, Command
+from leakscope.cli.command import DRY_RUN, Argument, Asked, Command
 from leakscope.cli.corpus_info import print_corpus
+from leakscope.cli.printing import print_forecast
 
 
 def build(asked: Asked) -> None:
@@ -17,6 +18,12 @@ def build(asked: Asked) -> None:
     """
     from leakscope.commands.corpus_build import build as work
 
+    if asked["dry_run"]:
+        from leakscope.commands.forecast_corpus import corpus_build as forecast
+
+        found = forecast(asked["inputs"], out=asked["out"], **asked.options)
+        print_forecast(found, as_json=asked["json"])
+        return
     with asked.progress() as progress:
         manifest = work(asked["inputs"], asked["out"], progress=progress, **asked.options)
     print_corpus(manifest, asked["json"])
@@ -36,5 +43,6 @@ command = Command(
     own=(
         Argument("out", Path, "The corpus directory to make."),
         Argument("json", bool, "Print the manifest and the warnings as JSON.", default=False),
+        DRY_RUN,
     ),
 )

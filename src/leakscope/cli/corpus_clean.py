@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from leakscope.cli.command import Argument, Asked, Command
+from leakscope.cli.command import DRY_RUN, Argument, Asked, Command
 from leakscope.cli.corpus_info import part_of
-from leakscope.cli.printing import say
+from leakscope.cli.printing import print_forecast, say
 from leakscope.cli.progress_bars import STARTS_OVER
 
 if TYPE_CHECKING:
@@ -25,6 +25,11 @@ def clean(asked: Asked) -> None:
     """
     from leakscope.commands.corpus_clean import clean as work
 
+    if asked["dry_run"]:
+        from leakscope.commands.forecast_corpus import corpus_clean as forecast
+
+        print_forecast(forecast(asked["corpus"], **asked.options), as_json=asked["json"])
+        return
     with asked.progress(STARTS_OVER) as progress:
         summary = work(asked["corpus"], asked["out"], progress=progress, **asked.options)
     if asked["json"]:
@@ -89,5 +94,6 @@ command = Command(
     own=(
         Argument("out", Path, "The corpus directory to make."),
         Argument("json", bool, "Print what changed as JSON.", default=False),
+        DRY_RUN,
     ),
 )

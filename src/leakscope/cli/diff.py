@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from leakscope.cli.command import Argument, Asked, Command
-from leakscope.cli.printing import print_whole, say, tell
+from leakscope.cli.command import DRY_RUN, Argument, Asked, Command
+from leakscope.cli.printing import print_forecast, print_whole, say, tell
 from leakscope.cli.progress_bars import STARTS_OVER
 
 _MODEL = (
@@ -32,6 +32,12 @@ def diff(asked: Asked) -> None:
 
     gates = [DiffGate.parse(text) for text in asked["fail_on"]]
     out = asked["out"]
+    if asked["dry_run"]:
+        from leakscope.commands.forecast_diff import diff as forecast
+
+        found = forecast(asked["old"], asked["new"], out=out, **asked.options)
+        print_forecast(found, as_json=asked["json"])
+        return
     with asked.progress(STARTS_OVER) as progress:
         report = work(asked["old"], asked["new"], out, progress=progress, **asked.options)
     if asked["json"]:
@@ -58,6 +64,7 @@ command = Command(
     own=(
         Argument("out", Path, "The directory to make."),
         Argument("json", bool, "Print diff.json.", default=False),
+        DRY_RUN,
         Argument(
             "fail_on",
             tuple[str, ...],

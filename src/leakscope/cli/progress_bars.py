@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 NOTES = ("warning", "plan", "resume", "snapshot", "checkpoint")
 """Stages whose notes are worth a line of their own."""
 EVERY = 5.0  # seconds between plain lines of one stage
+FINE = 1_000_000  # parts that shares are told in
 
 
 RESUMES = "what was finished is kept, and the same command goes on from it"
@@ -75,6 +76,10 @@ class _BarProgress:
         """The stages that there will be, so that the time left is that of all."""
         self._left = TimeLeft(stages, time.monotonic)
 
+    def within(self, stage: str, share: float) -> None:
+        """See `TakesShares`."""
+        self._left.told(stage, round(share * FINE), FINE)
+
     def __call__(self, stage: str, done: int, total: int | None = None, note: str = "") -> None:
         if stage in NOTES:
             self._bars.console.print(note, highlight=False)
@@ -97,6 +102,10 @@ class _LineProgress:
     def expect(self, stages: Sequence[PlannedStage]) -> None:
         """The stages that there will be, so that the time left is that of all."""
         self._left = TimeLeft(stages, time.monotonic)
+
+    def within(self, stage: str, share: float) -> None:
+        """See `TakesShares`."""
+        self._left.told(stage, round(share * FINE), FINE)
 
     def __call__(self, stage: str, done: int, total: int | None = None, note: str = "") -> None:
         now = time.monotonic()

@@ -39,7 +39,7 @@ def report(asked: Asked) -> None:
     if asked["dry_run"]:
         from leakscope.commands.forecast_report import report as forecast
 
-        found = forecast(model, asked["corpus"], **asked.options)
+        found = forecast(model, asked["corpus"], out=out, **asked.options)
         print_forecast(found, as_json=asked["json"])
         return
     with asked.progress() as progress:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leakscope.cli.command import Argument, Asked, Command
+from leakscope.cli.command import DRY_RUN, Argument, Asked, Command
 from leakscope.cli.printing import print_whole, say, tell
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ def study_command(name: str, run: Callable[[Asked], None]) -> Command:
         own=(
             Argument("out", Path, "The directory to make, or to take up again."),
             Argument("json", bool, "Print study.json.", default=False),
+            DRY_RUN,
         ),
     )
 

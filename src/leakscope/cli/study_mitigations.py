@@ -1,6 +1,7 @@
 """`leakscope study mitigations`."""
 
 from leakscope.cli.command import Asked
+from leakscope.cli.printing import print_forecast
 from leakscope.cli.study_command import print_study, study_command
 
 
@@ -21,6 +22,12 @@ def mitigations(asked: Asked) -> None:
     from leakscope.reporting.pages.study_page import SHORT_COLUMNS
     from leakscope.reporting.terminal.plain_tables import plain_table
 
+    if asked["dry_run"]:
+        from leakscope.commands.forecast_study import study_mitigations as forecast
+
+        found = forecast(asked["corpus"], out=asked["out"], **asked.options)
+        print_forecast(found, as_json=asked["json"])
+        return
     with asked.progress() as progress:
         record = work(asked["corpus"], asked["out"], progress=progress, **asked.options)
     rows = [row.model_dump() for row in record.rows]

@@ -1,6 +1,7 @@
 """`leakscope study updates`."""
 
 from leakscope.cli.command import Asked
+from leakscope.cli.printing import print_forecast
 from leakscope.cli.study_command import print_study, study_command
 
 
@@ -33,6 +34,12 @@ def updates(asked: Asked) -> None:
     )
     from leakscope.reporting.terminal.plain_tables import plain_table
 
+    if asked["dry_run"]:
+        from leakscope.commands.forecast_study import study_updates as forecast
+
+        found = forecast(asked["corpus"], out=asked["out"], **asked.options)
+        print_forecast(found, as_json=asked["json"])
+        return
     with asked.progress() as progress:
         record = work(asked["corpus"], asked["out"], progress=progress, **asked.options)
     tables = [(SHORT_COLUMNS, canary_lines(record)), (SHORT_FOUND_COLUMNS, found_lines(record))]

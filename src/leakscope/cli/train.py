@@ -30,7 +30,7 @@ def train(asked: Asked) -> None:
     if asked["dry_run"]:
         from leakscope.commands.forecast_train import train as forecast
 
-        print_forecast(forecast(asked["corpus"], **asked.options))
+        print_forecast(forecast(asked["corpus"], out=asked["out"], **asked.options))
         return
     with asked.progress(INTERRUPTED) as progress:
         trained = work(asked["corpus"], asked["out"], progress=progress, **asked.options)

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from leakscope.commands.given import Given
 from leakscope.commands.signatures import takes_options_of
@@ -26,7 +26,31 @@ def build(
     **options: Any,
 ) -> CorpusManifest:
     """Build a corpus directory from user-keyed text, in one file or folder or in several."""
-    given = Given("corpus build", settings, options)
+    paths, how, asked, resources = prepared_build(inputs, Given("corpus build", settings, options))
+    corpus = build_corpus(
+        paths,
+        Path(out),
+        input_settings=how,
+        settings=asked,
+        resources=resources,
+        progress=progress,
+    )
+    return corpus.manifest
+
+
+class PreparedBuild(NamedTuple):
+    """A build that is all set."""
+
+    paths: list[Path]
+    how: InputSettings
+    settings: BuildSettings
+    resources: BuildResources
+
+
+def prepared_build(
+    inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], given: Given
+) -> PreparedBuild:
+    """What was given, checked."""
     how = given.make(InputSettings)
     drawn = [name for name in ("validation", "split_by", "seed") if name in given.options]
     if how.split_column is not None and drawn:
@@ -35,12 +59,9 @@ def build(
             f"--{drawn[0].replace('_', '-')}."
         )
     paths = [inputs] if isinstance(inputs, str | os.PathLike) else list(inputs)
-    corpus = build_corpus(
+    return PreparedBuild(
         [Path(path) for path in paths],
-        Path(out),
-        input_settings=how,
-        settings=given.make(BuildSettings),
-        resources=given.make(BuildResources),
-        progress=progress,
+        how,
+        given.make(BuildSettings),
+        given.make(BuildResources),
     )
-    return corpus.manifest

@@ -6,6 +6,7 @@ from typing import Any
 
 from leakscope.auditing.forecasting.report_forecast import report_forecast
 from leakscope.commands.given import Given
+from leakscope.commands.remote_paths import local_output
 from leakscope.commands.report import report_job
 from leakscope.commands.signatures import takes_options_of
 from leakscope.models.remote.endpoint import is_address
@@ -18,10 +19,13 @@ def report(
     model: str | os.PathLike[str],
     corpus: str | os.PathLike[str],
     *settings: object,
+    out: str | Path | None = None,
     **options: Any,
 ) -> Forecast:
-    """What a report would take, from a sample of the documents that the model scores."""
+    """What a report would take, from a sample of the documents that the model scores. `out`: where
+    a killed one may have left something.
+    """
     if is_address(os.fspath(model)):
         raise LeakscopeError("To ask an endpoint costs requests; a dry run sends none.")
     given = Given("report", settings, options)
-    return report_forecast(report_job(model, corpus, given), Path(model))
+    return report_forecast(report_job(model, corpus, given), Path(model), local_output(out))

@@ -18,6 +18,7 @@ from leakscope.commands.options import OR_PATHS, mentions_path
 from leakscope.engine.progress import Progress, silent
 from leakscope.records.artifacts import digest_of
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.output_claim import check_free
 from leakscope.storage.remote_address import (
     RemoteAddress,
     address_at,
@@ -97,6 +98,22 @@ def reads_remote_of(command: str) -> Callable[[Function], Function]:
 def reads_remote(function: Function) -> Function:
     """A function that takes no options of a command, and then also URLs for paths."""
     return with_remote_paths("", function)
+
+
+def local_output(out: str | Path | None) -> Path | None:
+    """Where the output of a command is or will be on this machine; None: it is a URL, which a
+    forecast does not ask, or was not given.
+    """
+    if out is None or address_of(out) is not None or address_at(Path(out)) is not None:
+        return None
+    return Path(placed(out))
+
+
+def free_output(out: str | Path | None) -> None:
+    """Refuse an output on this machine where the command would refuse it; nothing is written."""
+    place = local_output(out)
+    if place is not None:
+        check_free(place)
 
 
 def _is_path(annotation: Any) -> bool:

@@ -14,7 +14,7 @@ from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
 from leakscope.records.studies.study_record import StudyRecord
 from leakscope.studies.mitigation_directory import COMMAND, study_into
-from leakscope.studies.mitigation_study import StudyJob
+from leakscope.studies.mitigation_job import StudyJob
 from leakscope.studies.study_settings import StudySettings
 
 THREADS = 2
@@ -32,7 +32,12 @@ def mitigations(
     away; into the directory `out`. Run again, also with more seeds or targets, it makes only what
     is missing.
     """
-    given = Given(COMMAND, settings, options)
+    job = study_job(corpus, Given(COMMAND, settings, options))
+    return study_into(job, Path(out), progress, time.perf_counter)
+
+
+def study_job(corpus: str | os.PathLike[str], given: Given) -> StudyJob:
+    """What was given, checked; threads are set."""
     asked = given.make(StudySettings)
     trainings = planned_trainings(given, COMMAND, asked.trainings)
     vocabulary = min(each.settings.vocabulary for each in trainings)
@@ -50,4 +55,4 @@ def mitigations(
         import torch
 
         torch.set_num_threads(threads)
-    return study_into(job, Path(out), progress, time.perf_counter)
+    return job

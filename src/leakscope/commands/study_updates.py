@@ -35,7 +35,12 @@ def updates(
     measure what the two models give away; into the directory `out`. Run again, also with more
     conditions, it makes only what is missing.
     """
-    given = Given(COMMAND, settings, options)
+    job = update_study_job(corpus, Given(COMMAND, settings, options))
+    return update_study_into(job, Path(out), progress, time.perf_counter)
+
+
+def update_study_job(corpus: str | os.PathLike[str], given: Given) -> UpdateStudyJob:
+    """What was given, checked; threads are set."""
     asked = given.make(UpdateStudySettings)
     trainings = planned_trainings(given, COMMAND, asked.trainings, asked.mitigations)
     threads = given.make(TrainChoices).threads
@@ -54,4 +59,4 @@ def updates(
         import torch
 
         torch.set_num_threads(threads)
-    return update_study_into(job, Path(out), progress, time.perf_counter)
+    return job

@@ -45,10 +45,14 @@ def suffix_of(stage: Stage) -> str:
     return str(getattr(stage, "suffix", ".parquet"))
 
 
+def output_of(stage: str, key: str, folder: Path, suffix: str = ".parquet") -> Path:
+    """Where the output of a stage of this name for a shard is."""
+    return folder / f"{stage.replace(' ', '-')}-{key}{suffix}"
+
+
 def output_paths(stage: Stage, keys: Sequence[str], folder: Path) -> list[Path]:
     """Where the outputs of a stage are."""
-    name, suffix = stage.name.replace(" ", "-"), suffix_of(stage)
-    return [folder / f"{name}-{key}{suffix}" for key in keys]
+    return [output_of(stage.name, key, folder, suffix_of(stage)) for key in keys]
 
 
 class Engine(Protocol):

@@ -122,7 +122,7 @@ def audit_into(
     corpus = corpus.trained_on(settings.trained_on)
     scoring = CorpusScoring(corpus, run.work, resources.engine, progress, subject.users)
     load = subject.interface(settings.confidence)
-    words = PIECE_WORDS if isinstance(subject.config, ModelConfig) else SLOW_PIECE_WORDS
+    words = piece_words(subject)
     parts = scoring.score(subject.digest, load, settings, words)
     if not parts and subject.users is not None:
         raise nobody_trained_on()
@@ -154,6 +154,11 @@ def audit_into(
         seal_files(out, [PAGE] if (out / PAGE).exists() else [])
     progress("write", 1, 1)
     return metrics
+
+
+def piece_words(subject: Subject) -> int:
+    """Words that are scored at a time, and kept as one piece."""
+    return PIECE_WORDS if isinstance(subject.config, ModelConfig) else SLOW_PIECE_WORDS
 
 
 def _write_records(out: Path, subject: Subject, manifest: RunManifest, metrics: Metrics) -> Metrics:

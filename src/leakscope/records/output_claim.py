@@ -75,7 +75,7 @@ def claimed(
     the unmarked content as its own, as versions without marks left it.
     """
     if not recognised:
-        _check_free(out, keep)
+        check_free(out, keep)
     with locked(out) as lock:
         claim = Claim(out, frozenset((MARKER, *keep)))
         begun = _begun(out, lock)
@@ -165,7 +165,7 @@ def remove(entry: Path) -> None:
         entry.unlink(missing_ok=True)
 
 
-def _check_free(out: Path, keep: Collection[str]) -> None:
+def check_free(out: Path, keep: Collection[str] = ()) -> None:
     """Refuse a directory that holds something and has no mark, before anything is made in it."""
     if out.exists() and not out.is_dir():
         raise already(out)

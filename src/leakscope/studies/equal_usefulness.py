@@ -60,7 +60,7 @@ def training_step(
     reached or the epochs are over; without any, all epochs. Of its snapshots only those that first
     reach a target are kept.
     """
-    asked = _measured_often(corpus, settings, evaluations)
+    asked = measured_often(corpus, settings, evaluations)
     made_from = recipe(corpus, settings, evaluations) | {"targets": sorted(targets)}
     asked = replace(asked, until_perplexity=min(targets, default=None))
     return Step("train", made_from, partial(_train, corpus, asked, tuple(targets), progress))
@@ -70,7 +70,7 @@ def recipe(corpus: Corpus, settings: TrainSettings, evaluations: int) -> dict[st
     """What a training is made from, wherever it stops, as plain data; of an insecure seed, only
     that there was one, beside a digest of all.
     """
-    return made_of(corpus, _measured_often(corpus, settings, evaluations))
+    return made_of(corpus, measured_often(corpus, settings, evaluations))
 
 
 def made_of(corpus: Corpus, settings: TrainSettings) -> dict[str, Any]:
@@ -93,13 +93,7 @@ def trained_to_all(
     """By target, a training that was to reach it. One that is there already is taken, also where it
     was made for other targets as well; only what is missing is trained, in one training.
     """
-    wanted = recipe(corpus, settings, evaluations)
-    found: dict[float, TrainedOnce] = {}
-    for made_from, path in kept.of_kind("train"):
-        known = made_from["targets"]
-        if digest_of({name: made_from[name] for name in wanted}) == digest_of(wanted):
-            for target in set(targets) & set(known):
-                found.setdefault(target, trained_once(path, known))
+    found = kept_trainings(kept, corpus, settings, targets, evaluations)
     missing = [target for target in targets if target not in found]
     if missing:
         path = kept[training_step(corpus, settings, missing, evaluations, progress)]
@@ -107,7 +101,26 @@ def trained_to_all(
     return found
 
 
-def _measured_often(corpus: Corpus, settings: TrainSettings, evaluations: int) -> TrainSettings:
+def kept_trainings(
+    kept: KeptResults,
+    corpus: Corpus,
+    settings: TrainSettings,
+    targets: Sequence[float],
+    evaluations: int,
+) -> dict[float, TrainedOnce]:
+    """By target, a training that was to reach it and is there already."""
+    wanted = recipe(corpus, settings, evaluations)
+    found: dict[float, TrainedOnce] = {}
+    for made_from, path in kept.of_kind("train"):
+        known = made_from["targets"]
+        if digest_of({name: made_from[name] for name in wanted}) == digest_of(wanted):
+            for target in set(targets) & set(known):
+                found.setdefault(target, trained_once(path, known))
+    return found
+
+
+def measured_often(corpus: Corpus, settings: TrainSettings, evaluations: int) -> TrainSettings:
+    """The settings of a training with so many snapshots an epoch."""
     steps = max(1, math.ceil(steps_per_epoch(corpus, settings) / evaluations))
     return replace(settings, snapshot_steps=steps)
 

@@ -70,7 +70,7 @@ class KeptResults:
     """The folder of a study's results. The caller has claimed it, so nobody else writes there."""
 
     def __init__(self, folder: Path, clock: Clock) -> None:
-        self._folder, self._clock = private_directory(folder), clock
+        self._folder, self._clock = folder, clock
         self._verified: set[str] = set()
         self.made = 0
         """Results that were made, not found."""
@@ -82,6 +82,7 @@ class KeptResults:
             return target
         if self._known(step) is not None:
             self.forget(step)  # damaged, or removed
+        private_directory(self._folder)
         begin = self._clock()
         if not (target.exists() and step.is_whole(target)):
             step.make(target)
@@ -109,6 +110,10 @@ class KeptResults:
                 return False
             self._verified.add(step.name)
         return True
+
+    def find(self, step: Step) -> Path | None:
+        """Where the result of a step is; None: it is not there. Nothing is written."""
+        return self._folder / step.name if self.has(step) else None
 
     def of_kind(self, kind: str) -> list[tuple[dict[str, Any], Path]]:
         """What each finished result of a kind and of this version is made from, and where it is."""

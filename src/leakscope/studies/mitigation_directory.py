@@ -16,7 +16,8 @@ from leakscope.records.studies.study_record import (
 )
 from leakscope.reporting.pages.study_page import write_study_page
 from leakscope.studies.kept_results import Clock, KeptResults
-from leakscope.studies.mitigation_study import MitigationStudy, StudyJob, StudyTables
+from leakscope.studies.mitigation_job import StudyJob
+from leakscope.studies.mitigation_study import MitigationStudy, StudyTables
 from leakscope.studies.study_directory import ONE_SEED, StudyKind, StudyTable
 from leakscope.studies.study_summary import repetition_rows, summary_rows
 

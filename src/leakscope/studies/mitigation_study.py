@@ -2,16 +2,18 @@
 cost.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from leakscope.canaries.canary_settings import AttackSettings, ExposureSettings, PlantSettings
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress
+from leakscope.engine.step_progress import StepProgress
+from leakscope.engine.time_left import expect
 from leakscope.models.word.model_directory import load_config
 from leakscope.records.artifacts import read_parquet
-from leakscope.records.errors import LeakscopeError
 from leakscope.records.runs.run_metrics import Metrics
 from leakscope.records.studies.study_record import (
     StudyAttack,
@@ -36,44 +38,17 @@ from leakscope.studies.equal_usefulness import (
     training_step,
 )
 from leakscope.studies.kept_results import KeptResults, Step
+from leakscope.studies.mitigation_job import StudyJob
 from leakscope.studies.planned_training import PlannedTraining
-from leakscope.studies.study_settings import OF_BEST, StudySettings
+from leakscope.studies.study_plan import BEST, LONGEST, step_name
+from leakscope.studies.study_settings import OF_BEST
 from leakscope.studies.user_drops import user_drops
 
-PLAIN = "none"
+Made = TypeVar("Made")
 NO_CLAIM = "epsilon: the training is not differentially private"
 IS_PLAIN = "drops: this is the plain training that others are held against"
 NO_PLAIN = "drops and real canaries: the plain training did not reach this target with this seed"
 NO_USERS = "drops: fewer than two users have validation documents"
-
-
-@dataclass(frozen=True)
-class StudyJob:
-    """What is compared, on which corpus, and how it is measured."""
-
-    corpus: Corpus
-    trainings: tuple[PlannedTraining, ...]
-    settings: StudySettings
-    plant: PlantSettings
-    exposure: ExposureSettings
-    attack: AttackSettings
-    threads: int = 2
-
-    def __post_init__(self) -> None:
-        if not any(each.mitigation == PLAIN for each in self.trainings):
-            raise LeakscopeError(
-                "A study holds trainings against a plain one; add a training without a mitigation."
-            )
-        if not self.corpus.manifest.validation.words:
-            raise LeakscopeError(
-                "Without validation documents nothing tells when trainings are equally useful; "
-                "build the corpus with some."
-            )
-
-    @property
-    def baseline(self) -> PlannedTraining:
-        """The first plain training."""
-        return next(each for each in self.trainings if each.mitigation == PLAIN)
 
 
 @dataclass
@@ -108,7 +83,8 @@ class MitigationStudy:
     """Makes what is missing, step by step, and gathers the results."""
 
     def __init__(self, job: StudyJob, kept: KeptResults, progress: Progress) -> None:
-        self._job, self._kept, self._progress = job, kept, progress
+        self._job, self._kept, self._outer = job, kept, progress
+        self._progress = StepProgress(progress, LONGEST)
         self._done, self._total = 0, None if not job.settings.targets else self._steps(job)
         self.tables = StudyTables()
 
@@ -120,6 +96,7 @@ class MitigationStudy:
 
     def run(self) -> StudyTables:
         """All of it."""
+        expect(self._outer, self._job.plan())
         self._set_targets()
         for seed in self._job.settings.seeds:
             found = self._seed(seed)
@@ -129,12 +106,19 @@ class MitigationStudy:
         return self.tables
 
     def _tell(self, done: int, note: str) -> None:
-        self._progress("study", done, self._total, note)
+        self._outer("study", done, self._total, note)
+
+    def _next(self, note: str, make: Callable[[], Made]) -> Made:
+        """What the next step of the plan makes, or has kept."""
+        self._tell(self._done, note)
+        self._progress.begin(step_name(self._done))
+        made = make()
+        self._progress.end()
+        self._done += 1
+        return made
 
     def _make(self, step: Step) -> Path:
-        self._tell(self._done, step.kind)
-        self._done += 1
-        return self._kept[step]
+        return self._next(step.kind, lambda: self._kept[step])
 
     def _planted(self, seed: int) -> tuple[Path, Corpus]:
         job = self._job
@@ -149,21 +133,21 @@ class MitigationStudy:
             settings = replace(job.baseline.settings, seed=seed)
             _, corpus = self._planted(seed)
             evaluations = job.settings.evaluations
+            self._progress.begin(BEST)
             whole = training_step(corpus, settings, (), evaluations, self._progress)
             best = trained_once(self._kept[whole], ()).best
-            given = tuple(float(f"{times * best:.4g}") for times in OF_BEST)
+            self._progress.end()
+            given = targets_of_best(best)
             self.tables.targets_from = best
             self._total = self._steps(job, len(given))
         self.tables.targets = tuple(sorted(given, reverse=True))
 
     def _seed(self, seed: int) -> _Seed:
-        self._tell(self._done, "plant")
-        path, corpus = self._planted(seed)
-        self._done += 1
+        path, corpus = self._next("plant", partial(self._planted, seed))
         trained = {}
         for each in self._job.trainings:
-            self._tell(self._done, f"train {each.name}")
-            trained[each.name] = trained_to_all(
+            train = partial(
+                trained_to_all,
                 self._kept,
                 corpus,
                 replace(each.settings, seed=seed),
@@ -171,7 +155,7 @@ class MitigationStudy:
                 self._job.settings.evaluations,
                 self._progress,
             )
-            self._done += 1
+            trained[each.name] = self._next(f"train {each.name}", train)
         return _Seed(seed, path, corpus, trained)
 
     def _at_target(self, seed: _Seed, target: float) -> None:
@@ -269,6 +253,11 @@ class MitigationStudy:
         rows, figures = user_drops(found, self._job.settings.group_users, more)
         self.tables.impact += rows
         return figures, []
+
+
+def targets_of_best(best: float) -> tuple[float, ...]:
+    """What is compared at, where the best perplexity of plain training is this."""
+    return tuple(float(f"{times * best:.4g}") for times in OF_BEST)
 
 
 def _figures(reached: ReachedTarget, metrics: Metrics) -> dict[str, Any]:

@@ -7,13 +7,14 @@ from typing import Any
 
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
+from leakscope.engine.time_left import PlannedStage, expect
 from leakscope.models.word.model_directory import load_config, weights_digest, words_of
 from leakscope.records.artifacts import digest_of
 from leakscope.records.documents import IntArray
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.earlier_config import digested_training
 from leakscope.records.models.model_config import users_digest
-from leakscope.records.output_claim import MARKER, claimed
+from leakscope.records.output_claim import MARKER, check_free, claimed
 from leakscope.training.checkpoint import find_checkpoint
 from leakscope.training.distributed.crew import crew_of
 from leakscope.training.finished_training import COMMAND, history_of, is_result_of, tidied
@@ -67,11 +68,7 @@ def train(
     """
     running = running or Running()
     check_workers(settings, running.workers)
-    started_from = None
-    if warm_start is not None:
-        load_config(warm_start)  # says so if it is no model
-        started_from = weights_digest(warm_start)
-    start = StartingPoint(warm_start, started_from, without_users, vocabulary_from)
+    start = starting_point(warm_start, without_users, vocabulary_from)
     identity = _identity(corpus, settings, start)
     forbidden = settings.mitigation.forbids_seen_start
     if forbidden is not None and warm_start is not None and comes_from(warm_start, corpus):
@@ -103,8 +100,30 @@ def train(
                 claim.sweep(path for path in out.glob("snapshots/*") if path.is_dir())
                 progress("resume", state.total_steps, None, f"at step {state.total_steps}")
                 run.resume(state)
+            expect(progress, [PlannedStage("train", 1.0)])
             run.finish()
     return Trained(out, run.history, run.missed)
+
+
+def starting_point(
+    warm_start: Path | None, without_users: IntArray | None, vocabulary_from: Path | None
+) -> StartingPoint:
+    """What a training starts from. Raise if `warm_start` is no model."""
+    started_from = None
+    if warm_start is not None:
+        load_config(warm_start)
+        started_from = weights_digest(warm_start)
+    return StartingPoint(warm_start, started_from, without_users, vocabulary_from)
+
+
+def kept_steps(corpus: Corpus, out: Path, settings: TrainSettings, start: StartingPoint) -> int:
+    """How many steps of just this training the checkpoint in `out` has. Raise if `out` holds
+    something else; nothing is written.
+    """
+    state = find_checkpoint(out, _identity(corpus, settings, start))
+    if state is None:
+        check_free(out, kept_files())
+    return 0 if state is None else state.total_steps
 
 
 def _identity(corpus: Corpus, settings: TrainSettings, start: StartingPoint) -> Identity:

@@ -175,6 +175,18 @@ class SearchPlan:
         width = self.width >> (length - 1) if self.halving else self.width
         return max(1, round(share * width))
 
+    def shares(self, first: int) -> list[float]:
+        """Of so many first entries, those of each group."""
+        cut = np.array_split(np.arange(first), min(self.groups, first))
+        return [len(rows) / first for rows in cut]
+
+    def rows(self, entries: int) -> int:
+        """How many prefixes are extended, where there are so many entries."""
+        shares = self.shares(min(self.width, entries))
+        return sum(
+            self.width_at(length, each) for each in shares for length in range(1, self.length)
+        )
+
 
 def search(
     pair: ModelPair,
@@ -192,7 +204,7 @@ def search(
         best.offer(found)
     first = empty_beam().longer(best.best())
     groups = np.array_split(np.arange(len(first)), min(plan.groups, len(first)))
-    shares = [len(rows) / len(first) for rows in groups]
+    shares = plan.shares(len(first))
     total = sum(plan.width_at(length, each) for each in shares for length in range(1, plan.length))
     steps = _Steps(progress, total)
     by_length: list[list[Beam]] = [[] for _ in range(plan.length)]

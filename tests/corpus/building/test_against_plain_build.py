@@ -6,6 +6,7 @@ import json
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -56,6 +57,8 @@ def write(rows, folder, format):
     lines = "".join(json.dumps({"user": u, "text": t}, ensure_ascii=False) + "\n" for u, t in rows)
     if format == "jsonl.gz":
         path.write_bytes(gzip.compress(lines.encode()))
+    elif format == "jsonl.zst":
+        path.write_bytes(zstandard.compress(lines.encode()))
     else:
         path.write_text(lines, encoding="utf-8", newline="")
     return path
@@ -84,7 +87,7 @@ def trainable(path, how):
     return True
 
 
-@pytest.mark.parametrize("format", ["jsonl", "parquet", "jsonl.gz"])
+@pytest.mark.parametrize("format", ["jsonl", "parquet", "jsonl.gz", "jsonl.zst"])
 @settings(max_examples=25)
 @given(rows=tables, how=options)
 def test_files_are_those_of_the_reference(tmp_path_factory, format, rows, how):

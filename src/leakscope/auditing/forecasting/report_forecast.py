@@ -2,24 +2,32 @@
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from leakscope.auditing.forecasting.peak_memory import peak_memory
 from leakscope.auditing.public_settings import CROSSFIT, RETRAIN, PublicSettings
 from leakscope.auditing.public_training import beside, folds_folder
-from leakscope.auditing.report_job import ReportJob
+from leakscope.auditing.report_job import ReportJob, snapshots_in
 from leakscope.auditing.stand_in_models import FOLDER as STAND_INS
 from leakscope.auditing.stand_in_models import MORE_FOLDS
 from leakscope.corpus.store import Corpus
+from leakscope.engine.local_engine import LocalEngine
+from leakscope.engine.progress import silent
+from leakscope.leakage.chance.held_out_runs import held_out_scoring
+from leakscope.leakage.correct_runs.corpus_scoring import CorpusScoring
 from leakscope.leakage.correct_runs.occurrences import collect
+from leakscope.leakage.pipeline import piece_words
+from leakscope.leakage.run_directory import WORK
+from leakscope.leakage.subject import Subject
 from leakscope.models.interface import LanguageModel
 from leakscope.models.subword.hub import find_model
 from leakscope.models.subword.loading import is_pretrained
 from leakscope.records.artifacts import read_parquet
 from leakscope.records.documents import Documents
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.output_claim import check_free
 from leakscope.records.runs.report_settings import ReportSettings
 from leakscope.records.runs.work_forecast import Forecast, ForecastStage
 from leakscope.training.history import HISTORY
@@ -79,6 +87,14 @@ def _some(corpus: Corpus, model: LanguageModel) -> Documents:
 
 
 @dataclass(frozen=True)
+class KeptScores:
+    """Words whose scores a killed report has kept."""
+
+    trained_on: int = 0
+    held_out: int = 0
+
+
+@dataclass(frozen=True)
 class ReportForecaster:
     """What is asked for, and what is known of the model's training."""
 
@@ -88,8 +104,12 @@ class ReportForecaster:
     workers: int
     training: float | None
     """Seconds that the training of such a model takes; None: not known."""
-    trained: Callable[[int, str], bool]
-    """Whether so many cross-fitted models are there already, by the name of what they are for."""
+    trained: Callable[[int, str], int]
+    """How many of so many cross-fitted models are there already, by the name of what they are
+    for."""
+    kept: KeptScores = field(default_factory=KeptScores)
+    reports: int = 1
+    """How many are made, each on a snapshot."""
 
     def forecast(self, model: LanguageModel) -> Forecast:
         """Of a report on `model`."""
@@ -97,10 +117,12 @@ class ReportForecaster:
         words = self.corpus.counts().words
         runs = timed.occurrences * words // max(timed.words, 1)
         notes = [f"Timed on {timed.words:,} of {words:,} words, with one process."]
+        if self.reports > 1:
+            notes.append(f"There are {self.reports} snapshots to report on; one of them was timed.")
         return Forecast(
             stages=tuple(self._stages(timed, words, runs)),
             memory=peak_memory() * self.workers + runs * IN_MEMORY,
-            disk=runs * ON_DISK,
+            disk=runs * ON_DISK * self.reports,
             notes=tuple(notes),
         )
 
@@ -112,33 +134,41 @@ class ReportForecaster:
             yield self._trainings("public model", 1, RETRAIN)
         if public.stand_ins == CROSSFIT:
             yield self._trainings("stand-ins", public.folds + MORE_FOLDS, STAND_INS)
-        yield self._pass("score", timed, words, f"; some {runs:,} correct runs")
+        more, kept = f"; some {runs:,} correct runs", self.kept
+        yield self._pass("score", timed, words, more, kept.trained_on)
         if public.stand_ins is not None:
-            yield self._pass(STAND_INS, timed, words, "")
+            yield self._pass(STAND_INS, timed, words)
         held_out = self.corpus.held_out.words
         asked = self.settings.decoy_words
         if public.stand_ins is None and held_out and asked != 0:
             read = held_out if asked is None else min(asked, held_out)
-            yield self._pass("held-out", timed, read, "")
-        yield ForecastStage(name="count", work=f"{words:,} words", seconds=words / COUNTED)
+            yield self._pass("held-out", timed, read, "", kept.held_out)
+        seconds = self.reports * words / COUNTED
+        yield ForecastStage(name="count", work=f"{words:,} words", seconds=seconds)
         yield ForecastStage(
             name="look closer", work="the unique sequences", seconds=None, reason=UNKNOWN
         )
 
-    def _pass(self, name: str, timed: TimedScoring, words: int, more: str) -> ForecastStage:
-        seconds = words * timed.seconds_a_word / self.workers
-        return ForecastStage(name=name, work=f"{words:,} words{more}", seconds=seconds)
+    def _pass(
+        self, name: str, timed: TimedScoring, words: int, more: str = "", kept: int = 0
+    ) -> ForecastStage:
+        seconds = max(0, words * self.reports - kept) * timed.seconds_a_word / self.workers
+        said = f"; {kept:,} are kept" if kept else ""
+        return ForecastStage(name=name, work=f"{words:,} words{said}{more}", seconds=seconds)
 
     def _trainings(self, name: str, folds: int, kind: str) -> ForecastStage:
         """Each fold is trained on the users of the others."""
-        if kind != RETRAIN and self.trained(folds, kind):
+        kept = 0 if kind == RETRAIN else self.trained(folds, kind)
+        if kept == folds:
             return ForecastStage(name=name, work=f"{folds} are there already", seconds=0.0)
-        share = (folds - 1) if folds > 1 else 1
+        share = (folds - 1) / folds if folds > 1 else 1
         work = f"{folds} trainings" if folds > 1 else "one training"
+        work += f"; {kept} are kept" if kept else ""
         if self.training is None:
             why = "how long the model was trained is not known"
             return ForecastStage(name=name, work=work, seconds=None, reason=why)
-        return ForecastStage(name=name, work=work, seconds=self.training * share)
+        seconds = self.training * share * (folds - kept)
+        return ForecastStage(name=name, work=work, seconds=seconds)
 
 
 def training_seconds(model: Path) -> float | None:
@@ -150,18 +180,39 @@ def training_seconds(model: Path) -> float | None:
     return float(seconds[-1]) if seconds and seconds[-1] else None
 
 
-def are_there(public: PublicSettings, model: Path, folds: int, kind: str) -> bool:
-    """Whether so many cross-fitted models were trained before, as public ones or as stand-ins."""
+def are_there(public: PublicSettings, model: Path, folds: int, kind: str) -> int:
+    """How many of so many cross-fitted models were trained before, as public ones or stand-ins."""
     folder = public.public_dir or beside(model)
-    home = folder / STAND_INS if kind == STAND_INS else folder
-    return (folds_folder(home, folds) / "folds.json").exists()
+    home = folds_folder(folder / STAND_INS if kind == STAND_INS else folder, folds)
+    return sum((home / f"fold-{fold:03d}" / "config.json").exists() for fold in range(folds))
 
 
-def report_forecast(job: ReportJob, model: Path) -> Forecast:
-    """What a report on a model would take, from a sample of the documents."""
+def kept_scores(job: ReportJob, subject: Subject, work: Path) -> KeptScores:
+    """What a killed report has scored and kept in `work`."""
+    scoring = CorpusScoring(job.corpus, work, LocalEngine(), silent, subject.users)
+    piece = piece_words(subject)
+    scored = scoring.kept_words(subject.digest, job.settings, piece)
+    if not job.corpus.held_out.words:
+        return KeptScores(scored)
+    held, plain = held_out_scoring(scoring, job.settings)
+    return KeptScores(scored, round(held.share * held.kept_words(subject.digest, plain, piece)))
+
+
+def report_forecast(job: ReportJob, model: Path, out: Path | None = None) -> Forecast:
+    """What a report on a model would take, from a sample of the documents. `out`: where a killed
+    one may have left something.
+    """
     path = find_model(model)
     ours = not is_pretrained(path)
     job = job.for_model(ours=ours)
+    reports, kept = 1, KeptScores()
+    if job.running.snapshots:
+        due = snapshots_in(path) if out is None else job.due_snapshots(path, out)
+        path, reports = snapshots_in(path)[-1], len(due)
+    subject = job.subject(path, None)
+    if out is not None and not job.running.snapshots:
+        check_free(out)
+        kept = kept_scores(job, subject, out / WORK)
     forecaster = ReportForecaster(
         job.corpus,
         job.settings,
@@ -169,5 +220,7 @@ def report_forecast(job: ReportJob, model: Path) -> Forecast:
         job.running.workers,
         training=training_seconds(path) if ours else None,
         trained=partial(are_there, job.public, path),
+        kept=kept,
+        reports=reports,
     )
-    return forecaster.forecast(job.subject(path, None).load())
+    return forecaster.forecast(subject.load())

@@ -1,6 +1,5 @@
 """What a training would take, from its first steps, taken in a folder that is thrown away."""
 
-import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -10,12 +9,18 @@ from pathlib import Path
 import torch
 
 from leakscope.auditing.forecasting.peak_memory import peak_memory
+from leakscope.auditing.forecasting.rehearsal import EnoughError, rehearsal_folder
+from leakscope.corpus.split import TRAIN
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress
+from leakscope.models.evaluation import evaluate
 from leakscope.models.word.networks import make_network
+from leakscope.models.word.word_model import WordModel
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.runs.work_forecast import Forecast, ForecastStage
+from leakscope.training.text_sample import SAMPLE_WORDS
 from leakscope.training.train_settings import TrainSettings
+from leakscope.training.vocabulary import known_words
 
 ENOUGH = 3.0
 """Seconds of steps that are timed."""
@@ -24,6 +29,8 @@ CHECKPOINTS = 2
 COPIES = 3
 """Of the weights in a checkpoint: the optimizer has two numbers for each."""
 FLOAT = 4  # bytes of a weight
+MEASURED_WORDS = 10_000
+"""Words on which a measurement is timed."""
 
 Begin = Callable[[Path, Progress], object]
 """Trains into a folder, and tells its progress."""
@@ -37,12 +44,8 @@ class TimedSteps:
     """Of one step."""
     total: int
     """Steps of the whole training."""
-    peak: int
-    """Bytes of memory so far."""
-
-
-class _EnoughError(Exception):
-    """Not an error: enough steps were seen."""
+    set_up: float = 0.0
+    """Seconds before the first step."""
 
 
 def timed_steps(begin: Begin, clock: Callable[[], float] = time.perf_counter) -> TimedSteps:
@@ -57,48 +60,88 @@ def timed_steps(begin: Begin, clock: Callable[[], float] = time.perf_counter) ->
         of = total
         seen.append((clock(), done))
         if seen[-1][0] - seen[0][0] >= ENOUGH:
-            raise _EnoughError
+            raise EnoughError
 
-    with tempfile.TemporaryDirectory(prefix="leakscope-forecast-") as name:
+    with rehearsal_folder() as folder:
         begun = clock()
-        with suppress(_EnoughError):
-            begin(Path(name) / "model", watch)
+        with suppress(EnoughError):
+            begin(folder / "model", watch)
     if not seen:
         raise LeakscopeError("The training takes no step, so nothing can be timed.")
     (first, at), (last, to) = seen[0], seen[-1]
     if to == at:  # the only step
-        first, at = begun, 0
-    return TimedSteps((last - first) / (to - at), of, peak_memory())
+        return TimedSteps(last - begun, of)
+    seconds = (last - first) / (to - at)
+    return TimedSteps(seconds, of, max(0.0, first - begun - at * seconds))
 
 
 def training_forecast(
-    corpus: Corpus, settings: TrainSettings, begin: Begin, done: int = 0
+    corpus: Corpus, settings: TrainSettings, begin: Begin, done: int = 0, workers: int = 1
 ) -> Forecast:
     """Of a training of which `done` steps are kept."""
     timed = timed_steps(begin)
-    again = f"; {done:,} are done" if done else ""
-    stage = ForecastStage(
+    peak = peak_memory(workers)
+    again = f"; {done:,} are kept" if done else ""
+    steps = ForecastStage(
         name="train",
         work=f"{corpus.manifest.train.words:,} words, {settings.epochs} times: "
         f"{timed.total:,} steps{again}",
-        seconds=(timed.total - done) * timed.seconds,
+        seconds=max(0, timed.total - done) * timed.seconds,
     )
-    notes = ["Measuring validation perplexities and writing snapshots come on top."]
+    notes = []
     if settings.until_perplexity is not None:
         notes.append("It may stop before, at the perplexity that was asked for.")
+    times = snapshots_of(settings, timed.total)
+    due = times - times * done // max(1, timed.total)
     return Forecast(
-        stages=(stage,),
-        memory=timed.peak,
-        disk=_disk(corpus, settings, timed.total),
+        stages=(
+            ForecastStage(name="set up", work="text and network", seconds=timed.set_up),
+            steps,
+            measured_after_snapshots(corpus, settings, due),
+        ),
+        memory=max(peak, peak_memory(workers)),
+        disk=_disk(corpus, settings, times),
         notes=tuple(notes),
     )
 
 
-def _disk(corpus: Corpus, settings: TrainSettings, steps: int) -> int:
+def snapshots_of(settings: TrainSettings, steps: int) -> int:
+    """How many snapshots a training of so many steps has, about."""
+    every = settings.snapshot_steps
+    return settings.epochs if every is None else max(1, steps // every)
+
+
+def measured_after_snapshots(corpus: Corpus, settings: TrainSettings, times: int) -> ForecastStage:
+    """Validation documents, and a sample of the training text, are read after each snapshot."""
+    held_out = corpus.manifest.validation.words
+    read = held_out + min(SAMPLE_WORDS, corpus.manifest.train.words)
+    seconds = times * read * seconds_a_word(corpus, settings)
+    return ForecastStage(name="measure", work=f"{read:,} words, {times} times", seconds=seconds)
+
+
+def seconds_a_word(corpus: Corpus, settings: TrainSettings) -> float:
+    """In which a model like the one that will be trained gives a word its probability."""
+    model, documents = untrained(corpus, settings), corpus.documents(TRAIN)
+    some = next((chunk for chunk in documents if len(chunk)), None)
+    if some is None:
+        return 0.0
+    part = next(some.pieces(MEASURED_WORDS))
+    evaluate(model, [next(some.pieces(1))])  # loads and compiles
+    begin = time.perf_counter()
+    evaluate(model, [part])
+    return (time.perf_counter() - begin) / max(1, len(part.ids))
+
+
+def untrained(corpus: Corpus, settings: TrainSettings) -> WordModel:
+    """A model with the shape of the one that will be trained."""
+    words = known_words(corpus.lexicon, settings.vocabulary, settings.vocabulary_users)
+    network = make_network(settings.architecture, len(words) + 2, torch.Generator())
+    return WordModel(network, words).reading(corpus.lexicon)
+
+
+def _disk(corpus: Corpus, settings: TrainSettings, snapshots: int) -> int:
     """The model, its snapshots, and checkpoints."""
     words = min(settings.vocabulary, corpus.manifest.lexicon)
     network = make_network(settings.architecture, words + 2, torch.Generator())
     size = FLOAT * sum(weight.numel() for weight in network.parameters())
-    every = settings.snapshot_steps
-    snapshots = settings.epochs if every is None else steps // every
     return size * (1 + snapshots + CHECKPOINTS * COPIES)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from leakscope.auditing.loading_settings import LoadingSettings
+from leakscope.auditing.updates.diff_plan import COUNT, diff_stages
 from leakscope.auditing.updates.given_sequences import (
     UNKNOWN_WORD,
     given_sequences,
@@ -23,6 +24,7 @@ from leakscope.auditing.updates.update_search import (
 from leakscope.corpus.split import ALL, TRAIN
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress
+from leakscope.engine.time_left import expect
 from leakscope.records.artifacts import write_sealed
 from leakscope.records.output_claim import claimed
 from leakscope.records.seal import SEAL
@@ -55,10 +57,7 @@ class DiffJob:
         settings = self.settings
         with claimed(out, COMMAND) as claim:
             claim.clear((FOUND, SCORES, PAGE, SEAL, RECORD))
-            opened = open_pair(self.old, self.new, self.loading)
-            data = _data(opened, settings)
-            if settings.deleted:
-                opened, data = opened.reversed(), data.reversed()
+            opened, data = self.opened()
             report, found, scored = _measured(opened, data, settings, progress)
             if report.redacted:
                 found = [row.redacted() for row in found]
@@ -68,6 +67,12 @@ class DiffJob:
             write_diff_page(report, found, scored, out / PAGE)
             write_sealed(out / RECORD, report, (FOUND, SCORES, PAGE))
         return report
+
+    def opened(self) -> tuple[OpenedPair, UpdateData]:
+        """Both models and what they were trained on, in the roles that they have in the search."""
+        opened = open_pair(self.old, self.new, self.loading)
+        data = _data(opened, self.settings)
+        return (opened.reversed(), data.reversed()) if self.settings.deleted else (opened, data)
 
 
 def _data(opened: OpenedPair, settings: DiffSettings) -> UpdateData:
@@ -92,10 +97,13 @@ def _measured(
 ) -> tuple[DiffReport, list[FoundSequence], list[ScoredSequence]]:
     given = given_sequences(settings)
     prefix = known_prefix(opened, settings)
+    expect(progress, diff_stages(opened, data, settings, prefix, len(given)))
     beams: list[Beam] = []
     if not settings.no_search:
         beams = search_update(opened, settings, prefix, progress)
+    progress(COUNT, 0, 1)
     found = found_sequences(opened, beams, settings, prefix, data)
+    progress(COUNT, 1, 1)
     behind = [each for each in given if each.canary and settings.known]
     plain = given if not behind else [each for each in given if not each.canary]
     scored = scored_sequences(opened, plain, settings, prefix, beams, progress) if plain else []

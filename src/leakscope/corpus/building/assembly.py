@@ -4,6 +4,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from leakscope.corpus.build_resources import BuildResources
+from leakscope.corpus.build_settings import BuildSettings
 from leakscope.corpus.building.lexicon_merge import MergedLexicon, merge_lexicons
 from leakscope.corpus.building.number_stage import NumberStage, both_intact
 from leakscope.corpus.building.shard_plan import CorpusSizes, ShardPlan, plan_shards
@@ -43,8 +45,18 @@ class Numbered:
 
 def number(read: ReadParts, context: BuildContext) -> Numbered:
     """Bring the documents of each user together, and split them into words."""
-    how = context.settings
-    pieces = user_pieces(read.paths, context.resources.piece_bytes)
+    stage, keys = numbering(read, context.settings, context.resources)
+    parts = context.engine.map(
+        stage, keys, context.folder, keep=both_intact, progress=context.progress
+    )
+    return numbered_by(stage, parts)
+
+
+def numbering(
+    read: ReadParts, how: BuildSettings, resources: BuildResources
+) -> tuple[NumberStage, list[str]]:
+    """The stage, and what decides each of its parts, by digest."""
+    pieces = user_pieces(read.paths, resources.piece_bytes)
     known = digest_of(
         [
             *code_identity(),
@@ -54,14 +66,13 @@ def number(read: ReadParts, context: BuildContext) -> Numbered:
         ]
     )
     stage = NumberStage(tuple(read.paths), tuple(read.first_rows), tuple(pieces), how)
-    parts = context.engine.map(
-        stage,
-        [digest_of([known, asdict(piece)]) for piece in pieces],
-        context.folder,
-        keep=both_intact,
-        progress=context.progress,
-    )
-    return Numbered(parts, pieces, plan_shards(parts, pieces, how.shard_words))
+    return stage, [digest_of([known, asdict(piece)]) for piece in pieces]
+
+
+def numbered_by(stage: NumberStage, parts: list[Path]) -> Numbered:
+    """What the stage has made, all of it."""
+    pieces = list(stage.pieces)
+    return Numbered(parts, pieces, plan_shards(parts, pieces, stage.settings.shard_words))
 
 
 def assemble(numbered: Numbered, context: BuildContext, lexicon: Path, shards: Path) -> Assembled:
@@ -78,20 +89,7 @@ def _shards(
     numbered: Numbered, lexicon: MergedLexicon, context: BuildContext, folder: Path
 ) -> list[str]:
     """Write the shards into their folder; their names."""
-    plan = numbered.plan
-    stage = ShardStage(tuple(numbered.parts), plan, lexicon.final)
-    known = digest_of([[path.name for path in numbered.parts], lexicon.digest])
-    keys = [
-        digest_of(
-            [
-                known,
-                [[asdict(part) for part in group] for group in shard],
-                plan.first_user[shard[0][0].part],
-                plan.first_document[shard[0][0].part],
-            ]
-        )
-        for shard in plan.shards
-    ]
+    stage, keys = sharding(numbered, lexicon)
     names = [f"{index:05d}{PARQUET}" for index in range(len(keys))]
     waiting = output_paths(stage, keys, context.folder)
     for name, part in zip(names, waiting, strict=True):
@@ -106,6 +104,24 @@ def _shards(
     for name, part in zip(names, made, strict=True):
         part.replace(folder / name)
     return names
+
+
+def sharding(numbered: Numbered, lexicon: MergedLexicon) -> tuple[ShardStage, list[str]]:
+    """The stage, and what decides each shard, by digest."""
+    plan = numbered.plan
+    known = digest_of([[path.name for path in numbered.parts], lexicon.digest])
+    keys = [
+        digest_of(
+            [
+                known,
+                [[asdict(part) for part in group] for group in shard],
+                plan.first_user[shard[0][0].part],
+                plan.first_document[shard[0][0].part],
+            ]
+        )
+        for shard in plan.shards
+    ]
+    return ShardStage(tuple(numbered.parts), plan, lexicon.final), keys
 
 
 def _sealed(part: Path) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from leakscope.corpus.parts.json_blocks import line_start
-from leakscope.corpus.readers.byte_lines import open_bytes
+from leakscope.corpus.readers.byte_lines import compression_of
 from leakscope.corpus.readers.input_settings import InputSettings
 from leakscope.corpus.readers.jsonl import objects
 from leakscope.corpus.readers.row_values import require_columns, wanted_columns
@@ -38,7 +38,7 @@ def pieces_of_input(
     """
     if format == "parquet":
         bounds = _row_groups(path, how, size)
-    elif format == "jsonl" and _is_plain(path):
+    elif format == "jsonl" and compression_of(path) is None:
         _require_keys(path, how)
         bounds = _line_starts(path, size)
     else:
@@ -78,12 +78,6 @@ def _row_groups(path: Path, how: InputSettings, size: int) -> list[int]:
                 bounds, held = [*bounds, group + 1], 0
         count = metadata.num_row_groups
         return bounds if bounds[-1] == count else [*bounds, count]
-
-
-def _is_plain(path: Path) -> bool:
-    """Whether a file is not compressed, as the reader of lines sees it."""
-    with path.open("rb") as raw, open_bytes(path) as stream:
-        return type(stream) is type(raw)
 
 
 def _require_keys(path: Path, how: InputSettings) -> None:

@@ -94,7 +94,7 @@ def read_in_turn(
     made: list[Path] = []
     stream, done = iter(rows), 0
     while True:
-        target = folder / f"rows-{digest_of([key, len(made)])}{SUFFIX}"
+        target = part_in_turn(folder, key, len(made))
         if is_intact(target):
             tally = tally_of(target)
             deque(islice(stream, tally.records), maxlen=0)
@@ -110,6 +110,11 @@ def read_in_turn(
         progress("read", done)
         if tally.last:
             return made
+
+
+def part_in_turn(folder: Path, key: str, number: int) -> Path:
+    """Where a part of rows that come one after the other is."""
+    return folder / f"rows-{digest_of([key, number])}{SUFFIX}"
 
 
 def _run(rows: Iterator[Row], size: int) -> Iterator[Row]:

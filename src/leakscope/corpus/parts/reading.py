@@ -4,7 +4,7 @@ or of any stream of rows.
 
 import platform
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 from leakscope.corpus.build_resources import BuildResources
 from leakscope.corpus.build_settings import BuildSettings
 from leakscope.corpus.manifest import InputFile
-from leakscope.corpus.parts.input_pieces import pieces_of_input
+from leakscope.corpus.parts.input_pieces import InputPiece, pieces_of_input
 from leakscope.corpus.parts.read_stage import ReadStage, read_in_turn, tally_of
 from leakscope.corpus.parts.row_columns import ReadTally
 from leakscope.corpus.readers.detect import rows_by_input
@@ -73,12 +73,38 @@ def read_rows(rows: Iterable[Row], context: BuildContext) -> ReadParts:
     return found
 
 
-def read_inputs(
-    paths: list[Path], described: list[InputFile], how: InputSettings, context: BuildContext
-) -> ReadParts:
-    """Read all inputs; what was read before, from the same bytes in the same way, stays."""
-    settings, size = context.settings, context.resources.run_bytes
-    in_turn = rows_by_input(paths, how)  # checks paths and formats at once
+@dataclass(frozen=True)
+class ReadPlan:
+    """How inputs are read: in pieces, or row by row."""
+
+    stage: ReadStage
+    cut: tuple[tuple[InputPiece, ...] | None, ...]
+    """The pieces of each input; None: it is read row by row."""
+    keys: tuple[str, ...]
+    """What decides the part of each piece, by digest."""
+    turns: tuple[str, ...]
+    """The same of each input that is read row by row."""
+
+    def read_parts(self, of_pieces: list[Path], in_turn: Callable[[int], list[Path]]) -> ReadParts:
+        """All parts in the order of the input: those of pieces, and of inputs read row by row."""
+        made = dict(zip(self.stage.pieces, of_pieces, strict=True))
+        found = ReadParts()
+        for place, each in enumerate(self.cut):
+            if each is not None:
+                found.add([made[piece] for piece in each], numbered=False)
+            else:
+                found.add(in_turn(place), numbered=True)
+        return found
+
+
+def read_plan(
+    paths: list[Path],
+    described: list[InputFile],
+    how: InputSettings,
+    settings: BuildSettings,
+    size: int,
+) -> ReadPlan:
+    """Cut inputs into pieces of about `size` bytes where their format allows it."""
     cut = [
         pieces_of_input(path, place, given.format, how, size)
         for place, (path, given) in enumerate(zip(paths, described, strict=True))
@@ -89,22 +115,30 @@ def read_inputs(
     def key(input: int, what: Any) -> str:
         return digest_of([known, input, what])
 
-    stage = ReadStage(tuple(paths), tuple(pieces), how, settings, size)
-    keys = [key(piece.input, [described[piece.input].digest, asdict(piece)]) for piece in pieces]
-    parts = context.engine.map(
-        stage, keys, context.folder, keep=is_intact, progress=context.progress
+    # Who the users of mail are is told by all of it.
+    all_inputs = [given.digest for given in described]
+    return ReadPlan(
+        ReadStage(tuple(paths), tuple(pieces), how, settings, size),
+        tuple(None if each is None else tuple(each) for each in cut),
+        tuple(key(each.input, [described[each.input].digest, asdict(each)]) for each in pieces),
+        tuple(key(place, [all_inputs, given.format]) for place, given in enumerate(described)),
     )
-    made = dict(zip(pieces, parts, strict=True))
-    found = ReadParts()
-    for place, each in enumerate(cut):
-        if each is not None:
-            found.add([made[piece] for piece in each], numbered=False)
-        else:
-            # Who the users of mail are is told by all of it.
-            all_inputs = [given.digest for given in described]
-            turn = key(place, [all_inputs, described[place].format])
-            parts = read_in_turn(
-                in_turn[place], context.folder, turn, settings, size, context.progress
-            )
-            found.add(parts, numbered=True)
-    return found
+
+
+def read_inputs(
+    paths: list[Path], described: list[InputFile], how: InputSettings, context: BuildContext
+) -> ReadParts:
+    """Read all inputs; what was read before, from the same bytes in the same way, stays."""
+    settings, size = context.settings, context.resources.run_bytes
+    rows = rows_by_input(paths, how)  # checks paths and formats at once
+    plan = read_plan(paths, described, how, settings, size)
+    folder, progress = context.folder, context.progress
+    made = context.engine.map(
+        plan.stage, list(plan.keys), folder, keep=is_intact, progress=progress
+    )
+    return plan.read_parts(
+        made,
+        lambda place: read_in_turn(
+            rows[place], folder, plan.turns[place], settings, size, progress
+        ),
+    )

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, Literal, cast
 
 import zstandard
 
@@ -40,11 +40,11 @@ def open_bytes(path: Path) -> Iterator[IO[bytes]]:
     """Open a file that may be gzip or zstd; damage and refusals become a LeakscopeError."""
     try:
         with path.open("rb") as file:
-            head = file.peek(4)[:4]
-            if path.suffix == ".zst" or head == zstandard.FRAME_HEADER:
+            packed = _compression(path, file.peek(4)[:4])
+            if packed == "zst":
                 with io.BufferedReader(_ZstdStream(file), 1 << 16) as stream:
                     yield stream
-            elif path.suffix == ".gz" or head[:2] == b"\x1f\x8b":
+            elif packed == "gz":
                 with gzip.GzipFile(fileobj=file) as unzipped:
                     yield cast(IO[bytes], unzipped)
             else:
@@ -56,6 +56,18 @@ def open_bytes(path: Path) -> Iterator[IO[bytes]]:
     except OSError as error:
         reason = error.strerror or "input error"
         raise LeakscopeError(f"{path} cannot be read ({reason}): name a readable file.") from error
+
+
+def compression_of(path: Path) -> Literal["gz", "zst"] | None:
+    """How a file is compressed, by its name or its first bytes."""
+    with path.open("rb") as file:
+        return _compression(path, file.read(4))
+
+
+def _compression(path: Path, head: bytes) -> Literal["gz", "zst"] | None:
+    if path.suffix == ".zst" or head == zstandard.FRAME_HEADER:
+        return "zst"
+    return "gz" if path.suffix == ".gz" or head[:2] == b"\x1f\x8b" else None
 
 
 class _ZstdStream(io.RawIOBase):

@@ -44,15 +44,7 @@ class HeldOutRuns:
             return Measured.absent(NO_HELD_OUT)
         if asked == 0:
             return Measured.absent(NOT_ASKED)
-        part = 1.0 if asked is None else min(1.0, asked / total)
-        held = replace(
-            self.scoring,
-            corpus=corpus.held_out_as_training(),
-            users=None,
-            share=part,
-            stage=STAGE,
-        )
-        plain = replace(settings, full_perplexity=False)
+        held, plain = held_out_scoring(self.scoring, settings)
         parts = held.score(self.digest, self.load, plain, self.piece)
         read = sum(words_in(part) for part in parts)
         if not read:
@@ -63,3 +55,15 @@ class HeldOutRuns:
         found = find_decoys(parts, share, counted, counting)
         self.scoring.progress("chance", 1, 1, f"{len(found)} decoys")
         return Measured(found)
+
+
+def held_out_scoring(
+    scoring: CorpusScoring, settings: ReportSettings
+) -> tuple[CorpusScoring, ReportSettings]:
+    """How held-out documents are scored, of which there are some, where D is scored so."""
+    corpus, asked = scoring.corpus, settings.decoy_words
+    share = 1.0 if asked is None else min(1.0, asked / corpus.held_out.words)
+    held = replace(
+        scoring, corpus=corpus.held_out_as_training(), users=None, share=share, stage=STAGE
+    )
+    return held, replace(settings, full_perplexity=False)

@@ -1,14 +1,14 @@
 """Score a corpus by a model, on any engine, and keep every piece that is done."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress
-from leakscope.engine.stages import Engine
-from leakscope.leakage.correct_runs.score_stage import ScoreStage, pieces_of
+from leakscope.engine.stages import Engine, output_of
+from leakscope.leakage.correct_runs.score_stage import Piece, ScoreStage, pieces_of
 from leakscope.models.interface import LanguageModel
 from leakscope.records.artifacts import digest_of, is_intact
 from leakscope.records.documents import IntArray
@@ -34,6 +34,44 @@ class CorpusScoring:
         self, digest: str, load: Callable[[], LanguageModel], settings: ReportSettings, words: int
     ) -> list[Path]:
         """The scored pieces of about `words` words, each kept under everything that decides it."""
+        pieces = pieces_of(self.corpus, words, self.users)
+        return self.engine.map(
+            self._stage(pieces, load, settings),
+            self._keys(digest, settings, pieces),
+            self.work,
+            sizes=[piece.words for piece in pieces],
+            unit="words",
+            keep=is_intact,
+            progress=self.progress,
+        )
+
+    def kept_words(self, digest: str, settings: ReportSettings, words: int) -> int:
+        """How many words are in scored pieces that are there as they were written."""
+        pieces = pieces_of(self.corpus, words, self.users) if self.work.is_dir() else []
+        keys = self._keys(digest, settings, pieces)
+        return sum(
+            piece.words
+            for piece, key in zip(pieces, keys, strict=True)
+            if is_intact(output_of(self.stage, key, self.work))
+        )
+
+    def _stage(
+        self, pieces: Sequence[Piece], load: Callable[[], LanguageModel], settings: ReportSettings
+    ) -> ScoreStage:
+        return ScoreStage(
+            self.corpus.path,
+            self.corpus.training,
+            tuple(pieces),
+            load,
+            settings.top_k,
+            settings.full_perplexity,
+            self.share,
+            self.users,
+            self.stage,
+        )
+
+    def _keys(self, digest: str, settings: ReportSettings, pieces: Sequence[Piece]) -> list[str]:
+        """Everything that decides a scored piece, of each."""
         identity = {
             "model": digest,
             "lexicon": self.corpus.manifest.lexicon_digest,
@@ -47,23 +85,6 @@ class CorpusScoring:
             **({} if self.share >= 1 else {"share": self.share}),
         }
         shards = [shard.digest for shard in self.corpus.shards]
-        pieces = pieces_of(self.corpus, words, self.users)
-        return self.engine.map(
-            ScoreStage(
-                self.corpus.path,
-                self.corpus.training,
-                tuple(pieces),
-                load,
-                settings.top_k,
-                settings.full_perplexity,
-                self.share,
-                self.users,
-                self.stage,
-            ),
-            [digest_of({**identity, "shard": shards[at.shard], "piece": at[1:]}) for at in pieces],
-            self.work,
-            sizes=[piece.words for piece in pieces],
-            unit="words",
-            keep=is_intact,
-            progress=self.progress,
-        )
+        return [
+            digest_of({**identity, "shard": shards[at.shard], "piece": at[1:]}) for at in pieces
+        ]

@@ -131,8 +131,8 @@ class UpdatePairs:
     def _delete(self, case: UpdateCase, text: StudyText, extra: list[TextPart]) -> UpdatePair:
         count = self._settings.deleted_users
         gone = drawn_users(text.base, count, self._seed, DELETED, "--deleted-users")
-        left = self._corpus([without(text.base, gone), *extra])
         old = self._first(case, text)
+        left = self._corpus([without(text.base, gone), *extra])
         new = self._train(left, self._again(case), StartFrom(vocabulary=old))
         return UpdatePair(old, new, text.base.path, left.path, None, deleted=True)
 

@@ -9,6 +9,8 @@ from leakscope.auditing.updates.diff_run import FOUND, RECORD, SCORES
 from leakscope.canaries.canary_settings import PlantSettings
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress
+from leakscope.engine.step_progress import StepProgress
+from leakscope.engine.time_left import expect
 from leakscope.models.word.architecture import Architecture
 from leakscope.models.word.model_directory import architecture_record, load_config
 from leakscope.records.artifacts import read_json, read_parquet
@@ -18,6 +20,7 @@ from leakscope.records.updates.diff_record import DiffReport
 from leakscope.studies.kept_results import KeptResults, Step
 from leakscope.studies.planned_training import PlannedTraining
 from leakscope.studies.updates.update_pairs import UpdateCase, UpdatePair, UpdatePairs
+from leakscope.studies.updates.update_plan import update_name, update_stages
 from leakscope.studies.updates.update_settings import UpdateStudySettings
 from leakscope.studies.updates.update_steps import diff_step, last_perplexity
 from leakscope.updates.diff_settings import DiffSettings
@@ -93,23 +96,30 @@ class UpdateStudy:
     """Makes what is missing, step by step, and gathers the results."""
 
     def __init__(self, job: UpdateStudyJob, kept: KeptResults, progress: Progress) -> None:
-        self._job, self._kept, self._progress = job, kept, progress
-        self._done = 0
+        self._job, self._kept, self._progress = job, kept, StepProgress(progress)
+        words = job.corpus.manifest.train.words
+        expect(progress, update_stages(job.cases(), job.settings, words))
+        self._outer, self._done = progress, 0
         self.tables = UpdateTables()
 
     def run(self) -> UpdateTables:
         """All of it."""
         job = self._job
-        for seed in job.settings.seeds:
+        cases = list(job.cases())
+        for number, seed in enumerate(job.settings.seeds):
+            self._progress.begin(update_name(number * len(cases)))
             pairs = UpdatePairs(job.settings, seed, self._make, self._progress)
             text = pairs.text(job.corpus, job.plant, job.trainings)
-            for case in job.cases():
+            for place, case in enumerate(cases):
+                if place:
+                    self._progress.begin(update_name(number * len(cases) + place))
                 self._measure(seed, case, pairs.pair(case, text))
+                self._progress.end()
         self._tell("")
         return self.tables
 
     def _tell(self, note: str) -> None:
-        self._progress("study", self._done, self._job.total, note)
+        self._outer("study", self._done, self._job.total, note)
 
     def _make(self, step: Step) -> Path:
         self._tell(step.kind)
@@ -118,15 +128,7 @@ class UpdateStudy:
     def _measure(self, seed: int, case: UpdateCase, pair: UpdatePair) -> None:
         searched = set()
         for top_k, known in self._job.measurements(case):
-            settings = replace(
-                self._job.diff,
-                top_k=top_k,
-                known=known,
-                canaries=pair.canaries,
-                deleted=pair.deleted,
-                old_corpus=pair.old_corpus,
-                new_corpus=pair.new_corpus,
-            )
+            settings = diff_settings(self._job, pair, top_k, known)
             path = self._make(diff_step(pair.old, pair.new, settings, self._progress))
             self._done += 1
             more = {
@@ -144,6 +146,21 @@ class UpdateStudy:
                 self.tables.searches.append(
                     search_result(path, pair, more | {"deleted_users": users})
                 )
+
+
+def diff_settings(
+    job: UpdateStudyJob, pair: UpdatePair, top_k: int | None, known: int
+) -> DiffSettings:
+    """How the two models of an update are compared in one measurement."""
+    return replace(
+        job.diff,
+        top_k=top_k,
+        known=known,
+        canaries=pair.canaries,
+        deleted=pair.deleted,
+        old_corpus=pair.old_corpus,
+        new_corpus=pair.new_corpus,
+    )
 
 
 def canary_results(path: Path, more: dict[str, Any]) -> list[CanaryResult]:
