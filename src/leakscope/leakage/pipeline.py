@@ -133,9 +133,8 @@ def audit_into(
     runs = HeldOutRuns(scoring, subject.digest, load, words, resources.compiled)
     evidence, owners = _evidence(runs, subject, settings, counted, asked, counting)
     judge = _judge(None if public is None else public(owners), scoring)
-    asked_model = _asked(subject, scoring, settings)
-    measure = not subject.measured
-    look = look_closer(asked_model, judge, corpus, settings, counted, evidence, measure=measure)
+    model, measure = _asked(subject, scoring, settings), not subject.measured
+    look = look_closer(model, judge, corpus, settings, counted, evidence, measure=measure)
     figures = subject.figures.updated(look.figures)
     figures = figures.updated(_on_every_word(parts, asked, settings))
     figures = figures.updated(_benchmark(judge, scoring, settings, counting))
@@ -158,7 +157,7 @@ def audit_into(
 
 def piece_words(subject: Subject) -> int:
     """Words that are scored at a time, and kept as one piece."""
-    return PIECE_WORDS if isinstance(subject.config, ModelConfig) else SLOW_PIECE_WORDS
+    return SLOW_PIECE_WORDS if subject.reads_text else PIECE_WORDS
 
 
 def _write_records(out: Path, subject: Subject, manifest: RunManifest, metrics: Metrics) -> Metrics:
