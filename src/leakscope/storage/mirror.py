@@ -79,6 +79,17 @@ class Mirror:
                     found.append(file.relative_to(self.path).as_posix())
         return sorted(found)
 
+    def half_written(self) -> list[Path]:
+        """What a killed process left half-written. Whoever holds the lock can be sure that nobody
+        is writing it.
+        """
+        return [path for path in self.home.rglob("*") if is_partial(path)]
+
+    def sweep(self) -> None:
+        """Remove what is half-written; the lock is held alone."""
+        for path in self.half_written():
+            remove(path)
+
     def is_finished(self) -> bool:
         """Whether a command has finished here: its mark is gone, and what it made is there."""
         marker = self.path / MARKER
