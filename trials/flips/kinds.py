@@ -9,7 +9,7 @@ from trials.flips import answers
 from trials.forked import forked
 from trials.material import Material
 
-SEALS = ("seal.txt", "*.seal", "*/*.seal", "*/seal.txt", "checkpoints/*/*.seal")
+SEALS = ("seal.txt", "*.seal", "*/*.seal", "*/seal.txt", "checkpoints/*/seal.txt")
 
 
 @dataclass(frozen=True)

@@ -91,13 +91,17 @@ def _fetched(made: Material, place: ServedFolder) -> Path:
 
 
 def _ready(made: Material, place: ServedFolder) -> Path:
-    """A cache with a finished run of which nothing is uploaded yet."""
-    cache = place.made / "ready"
+    """A cache with a finished run of which nothing is uploaded yet. It is made where its copies
+    will be: a command is known again by its paths, too.
+    """
+    cache, there = place.made / "ready", place.case / "it"
     if not cache.exists():
         work = still(command(*_report(place, made.model, made.corpus)))
-        ended = forked(_with_cache(cache, killed_at(work, Boundary(0, after=False), uploads=True)))
+        ended = forked(_with_cache(there, killed_at(work, Boundary(0, after=False), uploads=True)))
         if ended.code != -9:
             raise RuntimeError(f"nothing was uploaded: {ended.code}, {ended.err}")
+        there.rename(cache)
+        place.clear()
     return cache
 
 
