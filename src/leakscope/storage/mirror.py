@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from leakscope.records.artifacts import is_partial, private_directory, write_json
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.output_claim import MARKER, remove
+from leakscope.records.seal import SEAL, parsed_seal
 from leakscope.storage.remote_address import FILES, RemoteAddress, mirror_home
 from leakscope.storage.remote_store import RemoteFile, RemoteStore
 from leakscope.storage.store_errors import full_disk
@@ -91,10 +92,15 @@ class Mirror:
             remove(path)
 
     def is_finished(self) -> bool:
-        """Whether a command has finished here: its mark is gone, and what it made is there."""
-        marker = self.path / MARKER
+        """Whether a command has finished here: what it made is there, and its mark is gone or
+        would have been the next to go, since a seal lists just what is there.
+        """
+        marker, names = self.path / MARKER, self.names()
         marked = marker.is_file() and marker.stat().st_size > 0
-        return bool(self.names()) and not marked
+        if not marked or SEAL not in names:
+            return bool(names) and not marked
+        sealed = parsed_seal((self.path / SEAL).read_bytes())
+        return sealed is not None and {SEAL, *sealed} == set(names)
 
     def state(self) -> MirrorState:
         """What is known of it."""

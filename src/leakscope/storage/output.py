@@ -116,7 +116,7 @@ def _prepared(mirror: Mirror, making: Making, progress: Progress) -> MirrorState
     check_ours(mirror, listed)
     state = mirror.state()
     if state.phase == "working" and mirror.is_finished():  # killed before that was noted
-        (mirror.path / MARKER).unlink(missing_ok=True)  # it is empty, and a moment from its end
+        (mirror.path / MARKER).unlink(missing_ok=True)  # which was to go next
         state = state.model_copy(update={"phase": "made"})
     if state.phase == "made" and not making.takes_up and state.request != making.request:
         raise LeakscopeError(
