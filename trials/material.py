@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from trials.forked import Ended, command, forked
+from trials.forked import LIMIT, Ended, command, forked
 
 SIZE = (
     "--threads", 1, "--arch", "gru", "--embedding", 12, "--hidden", 16, "--layers", 1,
@@ -76,6 +76,14 @@ class Material:
         """A model of the planted corpus."""
         return self.made("later", self.train_planted)
 
+    @property
+    def exposed(self) -> Path:
+        return self.made("exposed", self.exposure)
+
+    @property
+    def differing(self) -> Path:
+        return self.made("differing", self.diff)
+
     def made(self, name: str, arguments: Callable[[], tuple[object, ...]]) -> Path:
         """A directory that is made when it is first asked for."""
         path = self.root / name
@@ -127,7 +135,10 @@ class Material:
         return ("train", self.planted / "corpus", *SIZE, "--epochs", 2, "--checkpoint-steps", 4)
 
     def exposure(self) -> tuple[object, ...]:
-        return ("canary", "exposure", self.later, self.planted, "--samples", 500, "--bootstrap", 10)
+        return self.exposure_of(self.planted)
+
+    def exposure_of(self, planted: Path) -> tuple[object, ...]:
+        return ("canary", "exposure", self.later, planted, "--samples", 500, "--bootstrap", 10)
 
     def attack(self) -> tuple[object, ...]:
         return ("canary", "attack", self.later, self.planted, "--beam", 3)
@@ -157,9 +168,9 @@ def _inside(*arguments: object) -> None:
             sys.argv = before
 
 
-def done(*arguments: object) -> Ended:
+def done(*arguments: object, limit: float = LIMIT) -> Ended:
     """Run a command that must succeed."""
-    ended = forked(still(command(*arguments)))
+    ended = forked(still(command(*arguments)), limit=limit)
     if ended.code != 0:
         raise RuntimeError(f"{arguments} ended with {ended.code}: {ended.err}")
     return ended

@@ -14,11 +14,13 @@ from trials.__main__ import GROUPS, SHORT
 from trials.flips.kinds import Kind
 from trials.flips.trial import Honest, _verdict
 from trials.forked import Interruption, command, forked
-from trials.kills.commands import Killed, differences, left_over
+from trials.kills.commands import Killed, commands, differences, left_over
+from trials.kills.moments import killed_once
 from trials.odd_files.pages import Elements, _page_problem
 from trials.odd_rows.batch import Batch, OddRow, judged
 from trials.odd_rows.expected import ASIDE, Document, of_values
 from trials.outcomes import Outcome, Verdict, bad, counts
+from trials.served_folder import ServedFolder
 
 ROOT = Path(__file__).parents[2]
 
@@ -120,7 +122,8 @@ def test_what_a_flip_does_is_told_apart(tmp_path, answer, verdict):
     (tmp_path / "it" / "x").write_bytes(b"abc")
     kind = Kind("kind", lambda: tmp_path / "it", ("*",), answer, 1)
     honest = Honest(None if answer is refuse_x else answer(tmp_path / "it"), verified=False)
-    found, _ = _verdict(kind, honest, tmp_path / "case", Path("x"), b"abd")
+    place = ServedFolder(tmp_path, tmp_path / "cache")
+    found, _ = _verdict(kind, honest, place, Path("x"), b"abd")
     assert found == verdict
 
 
@@ -136,6 +139,24 @@ def test_a_run_that_ends_otherwise_after_a_kill_is_noticed(tmp_path):
     assert differences(killed, case, quiet) == ["out/x is another"]
     (case / "out" / "x").unlink()
     assert differences(killed, case, quiet) == ["out/x is missing"]
+
+
+def test_a_command_with_urls_names_no_path(tmp_path):
+    place = ServedFolder(tmp_path, tmp_path.parent)
+    given = place.urls(("train", tmp_path / "made" / "corpus", "--epochs", 2))
+    assert given == ("train", "s3://bucket/made/corpus", "--epochs", 2)
+    names = [each.name for each in commands(place)]
+    assert {"report on s3", "report on ray", "report on s3 on ray"} <= set(names)
+    assert [each.name for each in commands(place, ("* on ray",))] == names[-2:]
+
+
+def test_work_is_killed_once_it_has_come_so_far(tmp_path):
+    def work():
+        for name in "abc":
+            (tmp_path / name).mkdir()
+
+    assert forked(killed_once(work, (tmp_path / "b").exists)).code == -9
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
 
 
 def test_a_page_that_runs_something_is_noticed(tmp_path):

@@ -2,12 +2,14 @@
 
 import random
 import subprocess
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 import leakscope
 from leakscope.records.errors import LeakscopeError
+from leakscope.storage.remote_store import RemoteStore
 from remote_artifacts import ASKED, files_of, put
 
 
@@ -77,6 +79,30 @@ def test_damage_in_the_cache_is_fetched_again(local, uploaded, remote, tmp_path,
     leakscope.report(local / "model", f"{remote}/corpus", f"{remote}/x", **ASKED)
     fetched = [line for line in server.asked("GET OBJECT")[before:] if "/x/" not in line]
     assert [line.rpartition("/")[2] for line in fetched if "seal" not in line] == ["00000.parquet"]
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_file_that_is_changed_while_it_is_read(uploaded, remote, tmp_path, monkeypatch, times):
+    """Raw text has no seal. What is read is all of what is there then, or nothing."""
+    rows, reading, left = uploaded / "rows.jsonl", RemoteStore.reading, times
+
+    @contextmanager
+    def changing(store, name):
+        nonlocal left
+        with reading(store, name) as found:
+            if left:
+                left -= 1
+                rows.write_bytes(rows.read_bytes()[:-40])
+            yield found
+
+    monkeypatch.setattr(RemoteStore, "reading", changing)
+    if times == 1:
+        leakscope.corpus.build(f"{remote}/rows.jsonl", tmp_path / "corpus")
+        (copy,) = (tmp_path / "cache").rglob("rows.jsonl")
+        assert copy.read_bytes() == rows.read_bytes()
+    else:
+        with pytest.raises(LeakscopeError, match=rf"{remote}/rows.jsonl is truncated or damaged"):
+            leakscope.corpus.build(f"{remote}/rows.jsonl", tmp_path / "corpus")
 
 
 def test_verify_reads_what_is_there_and_not_the_cache(uploaded, remote):

@@ -14,7 +14,9 @@ import leakscope
 from leakscope.auditing.integrity import verification
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.seal import SEAL
+from leakscope.storage.mirror import Mirror
 from leakscope.storage.publishing import RECORDS, is_last, upload_order
+from leakscope.storage.remote_address import address_of
 from leakscope.storage.remote_store import RemoteStore
 from remote_artifacts import ASKED, SHAPE, files_of, put
 from s3_server import KEY, SECRET, Wire
@@ -110,6 +112,25 @@ def test_a_finished_output_is_not_made_twice(uploaded, remote, kills, monkeypatc
     run = make("run", remote, f"{remote}/made")
     assert run.metrics.sequences > 0
     assert (uploaded / "made" / "metrics.json").is_file()
+
+
+@pytest.mark.parametrize("file", ["occurrences.parquet", "metrics.json", "report.html", SEAL])
+@pytest.mark.parametrize("gone", [False, True])
+def test_damage_here_is_not_uploaded(uploaded, remote, kills, file, gone):
+    """A finished output may wait in the cache for long."""
+    kills(1, written=False)
+    with pytest.raises(KilledError):
+        make("run", remote, f"{remote}/made")
+    kills(0, written=False)
+    path = Mirror(address_of(f"{remote}/made")).path / file
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 4
+    path.write_bytes(content)
+    if gone and file != SEAL:
+        path.unlink()
+    with pytest.raises(LeakscopeError, match=f"{remote}/made/{file} was damaged on this machine"):
+        make("run", remote, f"{remote}/made")
+    assert not (uploaded / "made" / "manifest.json").exists()
 
 
 def test_another_command_does_not_take_up_what_is_not_uploaded(uploaded, remote, kills):

@@ -3,16 +3,17 @@ The result must be what the changed command gives where nothing was kept, or be 
 """
 
 import random
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from trials.forked import command, forked
+from trials.forked import LIMIT, command, forked
+from trials.kills.commands import RAY, fits
 from trials.kills.moments import Boundary, counting, killed_at
 from trials.material import Material, content, done, still
 from trials.outcomes import Outcome, Verdict
+from trials.served_folder import ServedFolder, served
 
 COUNT = 40
 Arguments = tuple[object, ...]
@@ -40,24 +41,49 @@ def _changed(arguments: Arguments, option: object, *value: object) -> Arguments:
     return (*arguments[: place + 1], *value, *arguments[place + 2 :])
 
 
-def changes(seed: int, count: int = COUNT) -> Iterator[Outcome]:
+def changes(seed: int, count: int = COUNT, only: tuple[str, ...] = ()) -> Iterator[Outcome]:
     """Each change in turn, at random moments, until there are so many."""
     draw = random.Random(seed)
-    with tempfile.TemporaryDirectory(prefix="trial-changes-") as name:
-        root = Path(name)
-        known, case = all_changes(Material(root / "made"), root), root / "case"
+    with served("changes") as place:
+        known = [each for each in all_changes(place) if fits(each.kind, only)]
         fresh: dict[str, dict[str, bytes | None]] = {}
-        for place in range(count):
-            change = known[place % len(known)]
+        for number in range(count):
+            change = known[number % len(known)]
             key = f"{change.kind} {change.name}"
             if key not in fresh:
-                fresh[key] = _fresh(change, case)
-            yield _tried(change, case, fresh[key], draw)
-            shutil.rmtree(case, ignore_errors=True)
+                fresh[key] = _fresh(change, place)
+            yield _tried(change, place, fresh[key], draw)
+            place.clear()
 
 
-def all_changes(made: Material, root: Path) -> list[Change]:
-    public = root / "case" / "public"
+def all_changes(place: ServedFolder) -> list[Change]:
+    """Of every command; and some of those with URLs and on a cluster, where it is the same code
+    that tells kept work apart.
+    """
+    here = _local(Material(place.made), place.case / "public")
+    remote = [
+        each
+        for kind in ("report", "train", "build", "canary exposure", "diff")
+        for each in [one for one in here if one.kind == kind][:2]
+    ]
+    top_k = here[0]
+    return [
+        *here,
+        *(_with(each, " on s3", place.urls) for each in remote),
+        _with(top_k, " on ray", lambda given: (*given, *RAY)),
+    ]
+
+
+def _with(change: Change, more: str, told: Callable[[Arguments], Arguments]) -> Change:
+    return Change(
+        change.kind + more,
+        change.name,
+        lambda: told(change.before()),
+        lambda: told(change.after()),
+    )
+
+
+def _local(made: Material, public: Path) -> list[Change]:
     report, train = made.report, made.train
     others = [
         ("--seed", 4), ("--learning-rate", 0.03), ("--batch-size", 8), ("--hidden", 20),
@@ -71,7 +97,7 @@ def all_changes(made: Material, root: Path) -> list[Change]:
                 ("--decoy-words", 200), ("--validation-words", 150), ("--contexts", 2),
             ]
         ),
-        Change("report", "a snapshot", report, lambda: _with(report(), 1, _snapshot(made))),
+        Change("report", "a snapshot", report, lambda: _replaced(report(), 1, _snapshot(made))),
         given("crossfit", lambda: made.crossfit(public), "--folds", 3),
         given("crossfit", lambda: made.crossfit(public), "--top-k", 2),
         given("stand-ins", lambda: made.stand_ins(public), "--folds", 3),
@@ -93,30 +119,37 @@ def _snapshot(made: Material) -> Path:
     return made.model / "snapshots" / "epoch-001"
 
 
-def _with(arguments: Arguments, place: int, value: object) -> Arguments:
-    return (*arguments[:place], value, *arguments[place + 1 :])
+def _replaced(arguments: Arguments, at: int, value: object) -> Arguments:
+    return (*arguments[:at], value, *arguments[at + 1 :])
 
 
-def _fresh(change: Change, case: Path) -> dict[str, bytes | None]:
+def _fresh(change: Change, place: ServedFolder) -> dict[str, bytes | None]:
     """What the changed command gives where nothing was kept."""
-    done(*change.after(), "--out", case / "out")
-    found = content(case / "out")
-    shutil.rmtree(case)
+    done(*_to_out(change.after(), place), limit=LIMIT * 2)
+    found = content(place.case / "out")
+    place.clear()
     return found
 
 
+def _to_out(arguments: Arguments, place: ServedFolder) -> Arguments:
+    """A command with its output in the folder of the case; by its URL, if it has URLs."""
+    out = place.case / "out"
+    remote = any(str(each).startswith("s3://") for each in arguments)
+    return (*arguments, "--out", place.url(out) if remote else out)
+
+
 def _tried(
-    change: Change, case: Path, fresh: dict[str, bytes | None], draw: random.Random
+    change: Change, place: ServedFolder, fresh: dict[str, bytes | None], draw: random.Random
 ) -> Outcome:
-    before = still(command(*change.before(), "--out", case / "out"))
+    before = still(command(*_to_out(change.before(), place)))
     with tempfile.TemporaryFile() as counter:
-        forked(counting(before, counter.fileno()))
+        forked(counting(before, counter.fileno()), limit=LIMIT * 2)
         counter.seek(0)
         calls = len(counter.read())
-    shutil.rmtree(case)
+    place.clear()
     call = draw.randrange(calls // 2, calls)  # late, so that much is kept
-    forked(killed_at(before, Boundary(call, draw.random() < 0.5)))
-    ended = forked(still(command(*change.after(), "--out", case / "out")))
+    forked(killed_at(before, Boundary(call, draw.random() < 0.5)), limit=LIMIT * 2)
+    ended = forked(still(command(*_to_out(change.after(), place))), limit=LIMIT * 2)
     name = f"{change.name}, after a kill at call {call}"
     if ended.code is None:
         return Outcome(change.kind, name, Verdict.HANG)
@@ -124,7 +157,7 @@ def _tried(
         return Outcome(change.kind, name, Verdict.REFUSED)
     if ended.code != 0:
         return Outcome(change.kind, name, Verdict.UNEXPECTED, f"{ended.code}, {ended.last}")
-    ours = content(case / "out")
+    ours = content(place.case / "out")
     if change.kind == "study":  # it keeps the steps of both, and seals them all
         fresh = {path: data for path, data in fresh.items() if path != "seal.txt"}
     other = [path for path, data in fresh.items() if path not in ours or ours[path] != data]

@@ -5,49 +5,57 @@ then again with enough room. The first must end in one sentence; the second, as 
 import ctypes
 import os
 import random
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from trials.forked import Ended, command, forked
+from trials.forked import Ended, forked
 from trials.kills.commands import Killed, commands, differences, left_over
-from trials.material import Material, done, still
+from trials.kills.trial import limit, work_of
+from trials.material import done
 from trials.outcomes import Outcome, Verdict
+from trials.served_folder import ServedFolder, served
 
-COUNT = 52
+COUNT = 75
 NEW_MOUNTS, NEW_USER = 0x00020000, 0x10000000
 READ_ONLY, REMOUNT = 1, 32
 PLENTY = 512 << 20
 PAGE = 4096
 
 
-def disks(seed: int, count: int = COUNT) -> Iterator[Outcome]:
+def disks(seed: int, count: int = COUNT, only: tuple[str, ...] = ()) -> Iterator[Outcome]:
     """So many cases over all commands, in turn; one in three cannot be written to at all."""
     draw = random.Random(seed)
-    with tempfile.TemporaryDirectory(prefix="trial-disks-") as name:
-        root = Path(name)
-        case, chosen = root / "case", commands(Material(root / "made"))
+    with served("disks") as place:
+        chosen = commands(place, only)
         quiet: dict[str, Path] = {}
-        for place in range(count):
-            killed = chosen[place % len(chosen)]
+        for number in range(count):
+            killed = chosen[number % len(chosen)]
             if killed.name not in quiet:
-                quiet[killed.name] = _quiet(killed, case, root / killed.name)
+                quiet[killed.name] = _quiet(killed, place)
             folder = quiet[killed.name]
-            size = 0 if place // len(chosen) % 3 == 2 else _size(folder, draw)
-            case.mkdir()
+            weighed = _cache_of(folder) if killed.is_remote else folder
+            size = 0 if number // len(chosen) % 3 == 2 else _size(weighed, draw)
+            for each in (place.case, place.cache):
+                each.mkdir()
             # The disk lives in a mount namespace of its own, and goes with the process.
-            ended = forked(_on_small_disk(killed, case, folder, size), limit=300)
-            shutil.rmtree(case)
+            ended = forked(_on_small_disk(killed, place, folder, size), limit=300)
+            place.clear()
             yield _outcome(killed, size, ended)
 
 
-def _quiet(killed: Killed, case: Path, kept: Path) -> Path:
-    case.mkdir()
-    done(*killed.arguments(case))
-    case.rename(kept)
+def _quiet(killed: Killed, place: ServedFolder) -> Path:
+    kept = place.root / killed.name
+    place.case.mkdir()
+    done(*killed.arguments(place.case), limit=limit(killed))
+    place.case.rename(kept)
+    if killed.is_remote:
+        place.cache.rename(_cache_of(kept))
     return kept
+
+
+def _cache_of(kept: Path) -> Path:
+    return kept.with_name(f"{kept.name}, cache")
 
 
 def _size(folder: Path, draw: random.Random) -> int:
@@ -57,25 +65,31 @@ def _size(folder: Path, draw: random.Random) -> int:
     return max(PAGE, int(draw.random() * whole) // PAGE * PAGE)
 
 
-def _on_small_disk(killed: Killed, case: Path, quiet: Path, size: int) -> Callable[[], Any]:
-    """Both runs, in a child that may mount what it likes; `size` 0: nothing can be written."""
+def _on_small_disk(
+    killed: Killed, place: ServedFolder, quiet: Path, size: int
+) -> Callable[[], Any]:
+    """Both runs, in a child that may mount what it likes; `size` 0: nothing can be written. Of a
+    command with URLs, it is the cache that is on that disk.
+    """
 
     def work() -> list[str]:
+        disk, most = place.cache if killed.is_remote else place.case, limit(killed)
         _own_mounts()
-        _mount(case, max(size, PAGE), 0)
+        _mount(disk, max(size, PAGE), 0)
         if not size:
-            _mount(case, PAGE, REMOUNT | READ_ONLY)
-        first = forked(still(command(*killed.arguments(case))))
+            _mount(disk, PAGE, REMOUNT | READ_ONLY)
+        first = forked(work_of(killed, place), limit=most)
         verdict, detail = _first_verdict(first)
         if verdict is not None:
             return [verdict, detail]
-        _mount(case, PLENTY, REMOUNT)
-        again = forked(still(command(*killed.arguments(case))))
-        if again.code != 0:
+        _mount(disk, PLENTY, REMOUNT)
+        again = forked(work_of(killed, place), limit=most)
+        already = first.code == 0 and "already exists" in again.last
+        if again.code != 0 and not already:
             return [Verdict.UNEXPECTED, f"with room: {again.code}, {again.last}"]
-        if found := differences(killed, case, quiet):
+        if found := differences(killed, place.case, quiet):
             return [Verdict.SILENT, "; ".join(found)]
-        if found := left_over(case, quiet):
+        if found := left_over(place.case, quiet):
             return [Verdict.LEFT_OVER, ", ".join(found)]
         return [Verdict.FINISHED if first.code == 0 else Verdict.RESUMED, first.last]
 

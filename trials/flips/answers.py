@@ -41,7 +41,7 @@ def of_model(made: Material) -> Answer:
         shown = [repr(ask(text)) for text in PROMPTS]
         run = model.parent / "run-of-it"
         leakscope.report(model, made.corpus, run, threads=1)
-        return [load_config(model).model_dump(mode="json"), shown, _files(run)]
+        return [load_config(model).model_dump(mode="json"), shown, files(run)]
 
     return answer
 
@@ -62,7 +62,7 @@ def of_unfinished(command: Callable[[], tuple[object, ...]]) -> Answer:
     """What the same command makes of an unfinished directory."""
 
     def answer(out: Path) -> Any:
-        return ended_well(*command(), "--out", out, then=lambda: _files(out))
+        return ended_well(*command(), "--out", out, then=lambda: files(out))
 
     return answer
 
@@ -111,9 +111,24 @@ def of_folds(made: Material) -> Answer:
         run = public.parent / "run-of-it"
         options = {"threads": 1, "top_k": 3, "public": "crossfit", "folds": 2}
         leakscope.report(made.model, made.corpus, run, public_dir=public, **options)
-        return _files(run)
+        return files(run)
 
     return answer
+
+
+def of_canaries(made: Material) -> Answer:
+    """How exposed the canaries of a plan are."""
+
+    def answer(planted: Path) -> Any:
+        out = planted.parent / "exposure-of-it"
+        given = made.exposure_of(planted)
+        return ended_well(*given, "--out", out, then=lambda: files(out))
+
+    return answer
+
+
+def for_people(folder: Path) -> None:
+    """No command reads it again."""
 
 
 def of_answers(folder: Path) -> Any:
@@ -163,7 +178,8 @@ def ended_well(*arguments: object, then: Callable[[], Any]) -> Any:
     return then()
 
 
-def _files(folder: Path) -> dict[str, str]:
+def files(folder: Path) -> dict[str, str]:
+    """A digest of every file below a folder."""
     return {
         name: hashlib.blake2b(data or b"").hexdigest() for name, data in content(folder).items()
     }

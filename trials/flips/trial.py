@@ -4,16 +4,19 @@ import json
 import math
 import random
 import shutil
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trials.flips.kinds import QUICK, Kind, kinds
+from trials.flips.kinds import Kind, finished_kinds
+from trials.flips.remote_kinds import remote_kinds
+from trials.flips.unfinished_kinds import unfinished_kinds
 from trials.forked import Ended, command, forked
+from trials.kills.commands import fits
 from trials.material import Material
 from trials.outcomes import Outcome, Verdict
+from trials.served_folder import ServedFolder, served
 
 COUNT = 1_000
 CUTS = 0.06
@@ -28,47 +31,47 @@ class Honest:
 
     answer: Any
     verified: bool
-    """Whether `leakscope verify` is there and knows this kind of artifact."""
+    """Whether `leakscope verify` knows this kind of artifact."""
 
 
-def short_flips(seed: int, count: int) -> Iterator[Outcome]:
-    """Kinds that are quick, and hold also without `leakscope verify` if that is not there."""
-    return flips(seed, count, QUICK if can_verify() else ("harden: block list",))
-
-
-def flips(seed: int, count: int = COUNT, only: tuple[str, ...] | None = None) -> Iterator[Outcome]:
+def flips(seed: int, count: int = COUNT, only: tuple[str, ...] = ()) -> Iterator[Outcome]:
     """So many flips over all kinds of files, by their shares, and some cuts on top."""
     draw = random.Random(seed)
-    with tempfile.TemporaryDirectory(prefix="trial-flips-") as name:
-        root = Path(name)
-        asked = [
-            each for each in kinds(Material(root / "made")) if only is None or each.name in only
-        ]
-        known = [each for each in asked if each.paths]  # a version may have no seals
-        total, case = sum(each.share for each in known), root / "case"
+    with served("flips") as place:
+        known = [each for each in kinds(place) if fits(each.name, only)]
+        total = sum(each.share for each in known)
         for kind in known:
-            honest = _honest(kind, case)
+            honest = _honest(kind, place)
             flipped = math.ceil(count * kind.share / total)
             cut = max(1, round(flipped * CUTS))
-            for place in range(flipped + cut):
-                yield _spoilt(kind, honest, case, draw, cut=place >= flipped)
+            for number in range(flipped + cut):
+                yield _spoilt(kind, honest, place, draw, cut=number >= flipped)
 
 
-def _honest(kind: Kind, case: Path) -> Honest:
+def kinds(place: ServedFolder) -> list[Kind]:
+    """All kinds."""
+    made = Material(place.made)
+    return [*finished_kinds(made), *remote_kinds(made, place), *unfinished_kinds(made)]
+
+
+def _honest(kind: Kind, place: ServedFolder) -> Honest:
     """The answers of the artifact as it is, which must be the same twice."""
-    first, second = (_read(kind, case) for _ in range(2))
+    first, second = (_read(kind, place) for _ in range(2))
     if first.code != 0 or first.value != second.value:
         raise RuntimeError(f"{kind.name} has no answer to compare with: {first.err}")
-    verified = can_verify() and _verified(kind, case).code == 0
-    return Honest(first.value, verified)
+    if not kind.paths:
+        raise RuntimeError(f"{kind.name} has no files")
+    return Honest(first.value, kind.finished and _verified(kind, place).code == 0)
 
 
-def _spoilt(kind: Kind, honest: Honest, case: Path, draw: random.Random, *, cut: bool) -> Outcome:
+def _spoilt(
+    kind: Kind, honest: Honest, place: ServedFolder, draw: random.Random, *, cut: bool
+) -> Outcome:
     """Spoil one file of a copy, and ask those who read it."""
     name = draw.choice(kind.paths)
     data = (kind.artifact / name).read_bytes()
     said, spoilt = _cut(data, draw) if cut else _flipped(data, draw)
-    verdict, detail = _verdict(kind, honest, case, name, spoilt)
+    verdict, detail = _verdict(kind, honest, place, name, spoilt)
     return Outcome(kind.name, f"{name}: {said}", verdict, detail)
 
 
@@ -90,14 +93,14 @@ def _cut(data: bytes, draw: random.Random) -> tuple[str, bytes]:
 
 
 def _verdict(
-    kind: Kind, honest: Honest, case: Path, name: Path, spoilt: bytes
+    kind: Kind, honest: Honest, place: ServedFolder, name: Path, spoilt: bytes
 ) -> tuple[Verdict, str]:
-    ended = _read(kind, case, name, spoilt)
-    told = _verified(kind, case, name, spoilt) if honest.verified else None
+    ended = _read(kind, place, name, spoilt)
+    told = _verified(kind, place, name, spoilt) if honest.verified else None
     for each in filter(None, (ended, told)):
         if each.code is None:
             return Verdict.HANG, ""
-        if each.ran:
+        if each.ran and not kind.on_ray:
             return Verdict.EXECUTED, ", ".join(each.ran)
         if each.code not in (0, 1, 2) or "Unexpected" in each.err or "Traceback" in each.err:
             return Verdict.UNEXPECTED, f"{each.code}: {each.last}"
@@ -112,11 +115,11 @@ def _verdict(
     return (Verdict.UNNOTICED if kind.finished else Verdict.READ), ""
 
 
-def _read(kind: Kind, case: Path, name: Path | None = None, spoilt: bytes = b"") -> Ended:
+def _read(kind: Kind, place: ServedFolder, name: Path | None = None, spoilt: bytes = b"") -> Ended:
     """Ask those who read the artifact, of a fresh copy at the same place."""
-    artifact = _copy(kind, case, name, spoilt)
+    artifact = _copy(kind, place, name, spoilt)
     ended = forked(lambda: _answer(kind, artifact))
-    shutil.rmtree(case)
+    place.clear()
     return ended
 
 
@@ -137,21 +140,17 @@ def _said(sentence: str) -> int:
     return 2
 
 
-def can_verify() -> bool:
-    from leakscope.cli.app import COMMANDS
-
-    return "verify" in COMMANDS
-
-
-def _verified(kind: Kind, case: Path, name: Path | None = None, spoilt: bytes = b"") -> Ended:
-    artifact = _copy(kind, case, name, spoilt)
-    ended = forked(command("verify", artifact))
-    shutil.rmtree(case)
+def _verified(
+    kind: Kind, place: ServedFolder, name: Path | None = None, spoilt: bytes = b""
+) -> Ended:
+    artifact = _copy(kind, place, name, spoilt)
+    ended = forked(command("verify", kind.spelled(artifact)))
+    place.clear()
     return ended
 
 
-def _copy(kind: Kind, case: Path, name: Path | None, spoilt: bytes) -> Path:
-    artifact = case / "it"
+def _copy(kind: Kind, place: ServedFolder, name: Path | None, spoilt: bytes) -> Path:
+    artifact = place.case / "it"
     shutil.copytree(kind.artifact, artifact)
     if name is not None:
         (artifact / name).write_bytes(spoilt)

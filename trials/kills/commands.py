@@ -2,12 +2,17 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from trials.material import Material, content
+from trials.served_folder import ServedFolder
 
 LEDGER = "privacy.jsonl"
+RAY = ("--engine", "ray", "--workers", 1)
+REMOTE = ("build", "train", "private train", "report", "canary plant", "canary exposure", "diff")
+"""Commands that are killed with URLs, too."""
 
 
 @dataclass(frozen=True)
@@ -19,9 +24,49 @@ class Killed:
     """The command, given the folder of the case, with its --out."""
     spends: bool = False
     """Whether it counts what it has spent, so that a kill leaves its mark in ledger and config."""
+    is_remote: bool = False
+    """Whether it is given URLs, so that its work is done in the cache."""
+    on_ray: bool = False
 
 
-def commands(made: Material) -> list[Killed]:
+def commands(place: ServedFolder, only: tuple[str, ...] = ()) -> list[Killed]:
+    """All of them, or those with names that fit one of these patterns."""
+    here = _local(Material(place.made))
+    remote = [_remote(each, place) for each in here if each.name in REMOTE]
+    remote.append(Killed("verify on s3", lambda case: _verify(place), is_remote=True))
+    report = next(each for each in here if each.name == "report")
+    found = [*here, *remote, _on_ray(report), _on_ray(_remote(report, place))]
+    return [each for each in found if fits(each.name, only)]
+
+
+def _verify(place: ServedFolder) -> tuple[object, ...]:
+    return ("verify", place.url(Material(place.made).run))
+
+
+def fits(name: str, only: tuple[str, ...]) -> bool:
+    return not only or any(fnmatchcase(name, pattern) for pattern in only)
+
+
+def _remote(killed: Killed, place: ServedFolder) -> Killed:
+    return replace(
+        killed,
+        name=f"{killed.name} on s3",
+        arguments=lambda case: place.urls(killed.arguments(case)),
+        is_remote=True,
+    )
+
+
+def _on_ray(killed: Killed) -> Killed:
+    """The same on a cluster of its own, which starts and ends with it."""
+    return replace(
+        killed,
+        name=f"{killed.name} on ray",
+        arguments=lambda case: (*killed.arguments(case), *RAY),
+        on_ray=True,
+    )
+
+
+def _local(made: Material) -> list[Killed]:
     two = ("--workers", 2)
     return [
         Killed("build", lambda case: (*made.build(), "--out", case / "out")),

@@ -10,6 +10,8 @@ from typing import Any
 MARK = f"{os.sep}leakscope{os.sep}"
 BOUNDARIES = ("fsync", "fdatasync", "replace", "unlink", "rmdir", "ftruncate", "mkdir")
 """Functions of `os` by which files become whole, take their places and go."""
+UPLOADS = ("write", "remove")
+"""What does so to the files of a URL."""
 
 
 @dataclass(frozen=True)
@@ -20,11 +22,32 @@ class Boundary:
     after: bool
 
 
-def killed_at(work: Callable[[], Any], boundary: Boundary) -> Callable[[], Any]:
-    """The same work, which kills itself there."""
+def killed_at(
+    work: Callable[[], Any], boundary: Boundary, *, uploads: bool = False
+) -> Callable[[], Any]:
+    """The same work, which kills itself there; `uploads`: only calls of these are counted."""
 
     def doomed() -> Any:
-        _wrap(boundary)
+        _wrap(boundary, uploads=uploads)
+        return work()
+
+    return doomed
+
+
+def killed_once(work: Callable[[], Any], reached: Callable[[], bool]) -> Callable[[], Any]:
+    """The same work, which kills itself after the first call by which that is reached."""
+
+    def watching(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*given: Any, **options: Any) -> Any:
+            value = function(*given, **options)
+            if reached():
+                os.kill(os.getpid(), signal.SIGKILL)
+            return value
+
+        return call
+
+    def doomed() -> Any:
+        _wrap_all(lambda name, function: watching(function))
         return work()
 
     return doomed
@@ -34,8 +57,7 @@ def counting(work: Callable[[], Any], counter: Any) -> Callable[[], Any]:
     """The same work; `counter` is a file that gets a byte for each call."""
 
     def counted() -> Any:
-        for name in BOUNDARIES:
-            setattr(os, name, _noting(getattr(os, name), counter))
+        _wrap_all(lambda name, function: _noting(function, counter))
         return work()
 
     return counted
@@ -47,11 +69,19 @@ def places_of(work: Callable[[], Any], file: int) -> Callable[[], Any]:
     """
 
     def noted() -> Any:
-        for name in BOUNDARIES:
-            setattr(os, name, _placing(name, getattr(os, name), file))
+        _wrap_all(lambda name, function: _placing(name, function, file))
         return work()
 
     return noted
+
+
+def _wrap_all(wrap: Callable[[str, Callable[..., Any]], Callable[..., Any]]) -> None:
+    """Put another function in the place of each of them."""
+    from leakscope.storage.remote_store import RemoteStore
+
+    for owner, names in ((os, BOUNDARIES), (RemoteStore, UPLOADS)):
+        for name in names:
+            setattr(owner, name, wrap(name, getattr(owner, name)))
 
 
 def _placing(name: str, function: Callable[..., Any], file: int) -> Callable[..., Any]:
@@ -72,7 +102,7 @@ def _noting(function: Callable[..., Any], counter: int) -> Callable[..., Any]:
     return call
 
 
-def _wrap(boundary: Boundary) -> None:
+def _wrap(boundary: Boundary, *, uploads: bool) -> None:
     seen = -1
 
     def dooming(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -90,5 +120,6 @@ def _wrap(boundary: Boundary) -> None:
 
         return call
 
-    for name in BOUNDARIES:
-        setattr(os, name, dooming(getattr(os, name)))
+    _wrap_all(
+        lambda name, function: function if uploads and name in BOUNDARIES else dooming(function)
+    )

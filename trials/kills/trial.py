@@ -1,4 +1,4 @@
-"""The trial of kills: 100 of them, and as many Ctrl-C as there is time for."""
+"""The trial of kills, most of them by SIGKILL, two in seven by Ctrl-C."""
 
 import os
 import random
@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trials.forked import Ended, Interruption, command, forked
+from trials.forked import LIMIT, Ended, Interruption, command, forked
 from trials.kills.commands import Killed, commands, differences, left_over
 from trials.kills.moments import Boundary, counting, killed_at
-from trials.material import Material, content, done, still
+from trials.material import content, done, still
 from trials.outcomes import Outcome, Verdict
+from trials.served_folder import ServedFolder, served
 
-COUNT = 140
+COUNT = 175
 """Kills (five in seven) and Ctrl-C (two in seven)."""
 FOREIGN = (
     ".work/thesis.txt",
@@ -35,93 +36,112 @@ class Quiet:
     folder: Path
     seconds: float
     calls: int
+    cached: set[str]
+    """Names of the files that it leaves in the cache."""
 
 
-def kills(seed: int, count: int = COUNT) -> Iterator[Outcome]:
+def kills(seed: int, count: int = COUNT, only: tuple[str, ...] = ()) -> Iterator[Outcome]:
     """So many kills and interruptions over all commands, in turn."""
     draw = random.Random(seed)
-    with tempfile.TemporaryDirectory(prefix="trial-kills-") as name:
-        root = Path(name)
-        made, case = Material(root / "made"), root / "case"
-        chosen = commands(made)
-        quiet = {each.name: _quiet(each, case, root / each.name) for each in chosen[:count]}
-        inputs = content(root / "made")
-        for place in range(count):
-            killed = chosen[place % len(chosen)]
-            turn = place // len(chosen) % 7
-            yield _tried(killed, quiet[killed.name], case, turn, draw)
-            shutil.rmtree(case)
-        if content(root / "made") != inputs:
+    with served("kills") as place:
+        chosen = commands(place, only)[:count]
+        found = {each.name: quiet(each, place) for each in chosen}
+        inputs = content(place.made)
+        for number in range(count):
+            killed = chosen[number % len(chosen)]
+            turn = number // len(chosen) % 7
+            yield _tried(killed, found[killed.name], place, turn, draw)
+            place.clear()
+        if content(place.made) != inputs:
             yield Outcome("inputs", "inputs", Verdict.REMOVED, "an input was changed")
 
 
-def _quiet(killed: Killed, case: Path, kept: Path) -> Quiet:
+def quiet(killed: Killed, place: ServedFolder) -> Quiet:
     """Run a command undisturbed, twice: its results must be the same, or comparing means nothing.
     All runs are made in the same place, since manifests name it.
     """
-    first = kept.with_name(f"{kept.name} at first")
-    _foreign(case)
-    done(*killed.arguments(case))
-    case.rename(first)
-    _foreign(case)
+    first, kept = place.root / f"{killed.name} at first", place.root / killed.name
+    foreign(place.case)
+    done(*killed.arguments(place.case), limit=limit(killed))
+    place.case.rename(first)
+    place.clear()
+    foreign(place.case)
     with tempfile.TemporaryFile() as counter:
-        ended = forked(counting(still(command(*killed.arguments(case))), counter.fileno()))
+        work = counting(work_of(killed, place), counter.fileno())
+        ended = forked(work, limit=limit(killed))
         calls = os.fstat(counter.fileno()).st_size
-    case.rename(kept)
+    place.case.rename(kept)
+    cached = place.cached()
+    place.clear()
     if ended.code != 0:
         raise RuntimeError(f"{killed.name} ended with {ended.code}: {ended.err}")
     if found := differences(killed, kept, first) + left_over(kept, first):
         raise RuntimeError(f"two quiet runs of {killed.name} differ: {found}")
-    return Quiet(kept, ended.seconds, calls)
+    shutil.rmtree(first)
+    return Quiet(kept, ended.seconds, calls, cached)
 
 
-def _tried(killed: Killed, quiet: Quiet, case: Path, turn: int, draw: random.Random) -> Outcome:
+def work_of(killed: Killed, place: ServedFolder) -> Work:
+    """The command, in the folder of the case."""
+    return still(command(*killed.arguments(place.case)))
+
+
+def limit(killed: Killed) -> float:
+    """Seconds that it may take; a cluster has to start first."""
+    return LIMIT * 2 if killed.on_ray else LIMIT
+
+
+def _tried(
+    killed: Killed, known: Quiet, place: ServedFolder, turn: int, draw: random.Random
+) -> Outcome:
     """Kill or interrupt one run, and see what the same command makes of what it left."""
-    work = still(command(*killed.arguments(case)))
-    _foreign(case)
+    case = place.case
+    foreign(case)
     before = {name: (case / name).read_bytes() for name in FOREIGN}
     if turn < 3:
-        boundary = Boundary(draw.randrange(quiet.calls), draw.random() < 0.5)
+        boundary = Boundary(draw.randrange(known.calls), draw.random() < 0.5)
         name = f"killed {'after' if boundary.after else 'before'} call {boundary.call}"
-        first = forked(killed_at(work, boundary))
+        first = forked(killed_at(work_of(killed, place), boundary), limit=limit(killed))
     else:
         number = signal.SIGKILL if turn < 5 else signal.SIGINT
-        name, first = _in_time(work, case, Interruption(draw.random() * quiet.seconds, number))
+        sent = Interruption(draw.random() * known.seconds, number)
+        name, first = _in_time(killed, place, sent)
         wrong = _wrong_interruption(first) if number == signal.SIGINT else None
         if wrong is not None:
             return Outcome(killed.name, name, *wrong)
     if first.code is None:
         return Outcome(killed.name, name, Verdict.HANG)
-    verdict, detail = _again(killed, quiet, case, first, touched=draw.random() < 0.25)
+    verdict, detail = again(killed, known, place, first, touched=draw.random() < 0.25)
     if {name: (case / name).read_bytes() for name in FOREIGN if (case / name).exists()} != before:
         verdict, detail = Verdict.REMOVED, "a file beside the output is gone"
     return Outcome(killed.name, name, verdict, detail)
 
 
-def _in_time(work: Work, case: Path, sent: Interruption) -> tuple[str, Ended]:
+def _in_time(killed: Killed, place: ServedFolder, sent: Interruption) -> tuple[str, Ended]:
     """Interrupt the work; sooner, if it was too quick."""
-    first = forked(work, interruption=sent)
+    work = work_of(killed, place)
+    first = forked(work, interruption=sent, limit=limit(killed))
     for _ in range(3):
         if first.code != 0:
             break
-        shutil.rmtree(case)
-        _foreign(case)
+        place.clear()
+        foreign(place.case)
         sent = Interruption(sent.after / 2, sent.number)
-        first = forked(work, interruption=sent)
+        first = forked(work, interruption=sent, limit=limit(killed))
     return f"{signal.Signals(sent.number).name} after {sent.after:.3f} s", first
 
 
-def _again(
-    killed: Killed, quiet: Quiet, case: Path, first: Ended, *, touched: bool
+def again(
+    killed: Killed, known: Quiet, place: ServedFolder, first: Ended, *, touched: bool
 ) -> tuple[Verdict, str]:
     """Give the command again, and compare with the quiet run. `touched`: somebody has put a file of
     theirs into the directory in the meantime.
     """
-    finished = first.code == 0
+    case, finished = place.case, first.code == 0
     if not finished and touched and (case / "out").is_dir():
         mine = case / "out" / "thesis.txt"
         mine.write_text("mine")
-        ended = forked(still(command(*killed.arguments(case))))
+        ended = forked(work_of(killed, place), limit=limit(killed))
         if not mine.exists() or mine.read_text() != "mine":
             return Verdict.REMOVED, "a file in the output is gone"
         mine.unlink()
@@ -129,7 +149,7 @@ def _again(
         if ended.code not in (0, 2) or not _is_sentence(ended):
             return Verdict.UNEXPECTED, f"with a file of the user's: {ended.code}, {ended.last}"
     if not finished:
-        ended = forked(still(command(*killed.arguments(case))))
+        ended = forked(work_of(killed, place), limit=limit(killed))
         if ended.code is None:
             return Verdict.HANG, "the second time"
         already = ended.code == 2 and "already exists" in ended.last
@@ -137,9 +157,9 @@ def _again(
             (case / "out" / ".leakscope").unlink(missing_ok=True)  # all was done but for the mark
         elif ended.code != 0:
             return Verdict.UNEXPECTED, f"the second time: {ended.code}, {ended.last}"
-    if found := differences(killed, case, quiet.folder):
+    if found := differences(killed, case, known.folder):
         return Verdict.SILENT, "; ".join(found)
-    if found := left_over(case, quiet.folder):
+    if found := [*left_over(case, known.folder), *sorted(place.cached() - known.cached)]:
         return Verdict.LEFT_OVER, ", ".join(found)
     return (Verdict.FINISHED if first.code == 0 else Verdict.RESUMED), ""
 
@@ -162,7 +182,7 @@ def _is_sentence(ended: Ended) -> bool:
     )
 
 
-def _foreign(case: Path) -> None:
+def foreign(case: Path) -> None:
     """Files of somebody else beside the output, with names that could be ours."""
     for name in FOREIGN:
         (case / name).parent.mkdir(parents=True, exist_ok=True)

@@ -3,55 +3,54 @@ file becomes whole, takes its place or goes.
 """
 
 import random
-import shutil
 import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
-from trials.forked import command, forked
+from trials.forked import forked
 from trials.kills.commands import Killed, commands
 from trials.kills.moments import Boundary, killed_at, places_of
-from trials.kills.trial import Quiet, _again, _foreign, _quiet
-from trials.material import Material, still
+from trials.kills.trial import Quiet, again, foreign, limit, quiet, work_of
 from trials.outcomes import Outcome, Verdict
+from trials.served_folder import ServedFolder, served
+
+RAY_FILES = ("ray_engine.py", "ray_client.py", "ray_workers.py", "private_scratch.py")
 
 
-def writes(seed: int, count: int | None = None) -> Iterator[Outcome]:
+def writes(seed: int, count: int | None = None, only: tuple[str, ...] = ()) -> Iterator[Outcome]:
     """Every write point of every command; or so many of them, drawn."""
     draw = random.Random(seed)
-    with tempfile.TemporaryDirectory(prefix="trial-writes-") as name:
-        root = Path(name)
-        case, chosen = root / "case", commands(Material(root / "made"))
-        found = []
-        quiet: dict[str, Quiet] = {}
-        for killed in chosen if count is None else draw.sample(chosen, 2):
-            quiet[killed.name] = _quiet(killed, case, root / killed.name)
-            found += [(killed, each) for each in _points(killed, case, draw)]
-        for killed, boundary in found if count is None else draw.sample(found, count):
-            yield _tried(killed, quiet[killed.name], case, boundary)
-            shutil.rmtree(case)
+    with served("writes") as place:
+        for killed in commands(place, only):
+            known = quiet(killed, place)
+            found = _points(killed, place, draw)
+            for boundary in found if count is None else draw.sample(found, min(count, len(found))):
+                yield _tried(killed, known, place, boundary)
+                place.clear()
 
 
-def _points(killed: Killed, case: Path, draw: random.Random) -> list[Boundary]:
-    """For each place in the code, one of its calls, before and after."""
-    _foreign(case)
+def _points(killed: Killed, place: ServedFolder, draw: random.Random) -> list[Boundary]:
+    """For each place in the code, one of its calls, before and after. What a command does on a
+    cluster as it does without one is left out there.
+    """
+    foreign(place.case)
     with tempfile.TemporaryFile() as file:
-        forked(places_of(still(command(*killed.arguments(case))), file.fileno()))
+        forked(places_of(work_of(killed, place), file.fileno()), limit=limit(killed))
         file.seek(0)
         lines = file.read().decode().splitlines()
-    shutil.rmtree(case)
+    place.clear()
     calls: dict[str, list[int]] = {}
     for number, line in enumerate(lines):
-        calls.setdefault(line, []).append(number)
+        if not killed.on_ray or any(name in line for name in RAY_FILES):
+            calls.setdefault(line, []).append(number)
     return [
         Boundary(draw.choice(some), after) for some in calls.values() for after in (False, True)
     ]
 
 
-def _tried(killed: Killed, quiet: Quiet, case: Path, boundary: Boundary) -> Outcome:
+def _tried(killed: Killed, known: Quiet, place: ServedFolder, boundary: Boundary) -> Outcome:
     name = f"killed {'after' if boundary.after else 'before'} call {boundary.call}"
-    _foreign(case)
-    first = forked(killed_at(still(command(*killed.arguments(case))), boundary))
+    foreign(place.case)
+    first = forked(killed_at(work_of(killed, place), boundary), limit=limit(killed))
     if first.code is None:
         return Outcome(killed.name, name, Verdict.HANG)
-    return Outcome(killed.name, name, *_again(killed, quiet, case, first, touched=False))
+    return Outcome(killed.name, name, *again(killed, known, place, first, touched=False))

@@ -9,6 +9,7 @@ from pathlib import Path
 from trials.forked import Ended, command, forked
 from trials.material import Material
 from trials.outcomes import Outcome, Verdict
+from trials.served_folder import ServedFolder
 
 MOST_MEMORY = 2 << 30
 """Bytes, with some six hundred million for what is imported."""
@@ -26,6 +27,15 @@ class Place:
     """A tiny Hugging Face model."""
     adapter: Path
     """A LoRA adapter on it."""
+    served: ServedFolder
+    """Files below it are objects, too."""
+    evil: str
+    """The address of a server that lies."""
+
+    @property
+    def orders(self) -> Path:
+        """What the evil server is told."""
+        return self.served.root / "orders.json"
 
     @property
     def marker(self) -> Path:
@@ -92,11 +102,16 @@ def _verdict(ended: Ended) -> tuple[Verdict, str]:
 
 
 def _beside(place: Place, arguments: tuple[object, ...]) -> Callable[[], None]:
-    """A command where modules in the folder of the case could be imported."""
-    work = command(*arguments)
+    """A command where modules in the folder of the case could be imported. Where the address of the
+    evil server stands before it, that is the server of its URLs.
+    """
+    evil = arguments[0] == place.evil
+    work = command(*arguments[evil:])
 
     def run() -> None:
         sys.path.insert(0, str(place.folder))
+        if evil:
+            os.environ["AWS_ENDPOINT_URL"] = place.evil
         work()
 
     return run

@@ -2,35 +2,40 @@
 
 import random
 import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from trials.forked import forked
+from trials.kills.commands import fits
 from trials.material import Material
 from trials.odd_files.case import Place, judged
 from trials.odd_files.inputs import bombs, inputs
 from trials.odd_files.models import models
 from trials.odd_files.our_artifacts import our_artifacts
 from trials.odd_files.pages import pages
+from trials.odd_files.remote import evil_server, remote
 from trials.odd_files.repositories import repositories
 from trials.outcomes import Outcome
+from trials.served_folder import served
 
 
-def odd_files(seed: int, count: int | None = None) -> Iterator[Outcome]:
+def odd_files(seed: int, count: int | None = None, only: tuple[str, ...] = ()) -> Iterator[Outcome]:
     """All cases, or `count` of them, drawn by the seed and quick to make."""
-    cases = [*inputs(), *repositories(), *models(), *our_artifacts(), *pages()]
+    ours = [*inputs(), *our_artifacts()]
+    objects = [each for each in ours if each.kind != "folders"]  # there are no pipes and no links
+    cases = [*ours, *repositories(), *models(), *pages(), *remote(objects)]
     if count is None:
         cases += bombs()
-    else:
+    cases = [each for each in cases if fits(each.kind, only)]
+    if count is not None:
         cases = random.Random(seed).sample(cases, min(count, len(cases)))
-    with tempfile.TemporaryDirectory(prefix="trial-files-") as name:
-        root = Path(name)
-        made = _made(root / "made")
+    with served("files") as place, evil_server(place.root / "orders.json") as evil:
+        made = _made(place.made)
+        known = (made, place.root / "base", place.root / "adapter", place, evil)
         for number, odd in enumerate(cases):
-            place = Place(root / f"case-{number}", made, root / "base", root / "adapter")
-            yield judged(odd, place)
-            shutil.rmtree(place.folder)
+            yield judged(odd, Place(place.root / f"case-{number}", *known))
+            shutil.rmtree(place.root / f"case-{number}")
+            place.clear()
 
 
 def _made(root: Path) -> Material:

@@ -49,7 +49,7 @@ def localized(
     with mirror.locked(alone=False) as lock:
         fetch = _Fetch(mirror, parts, without)
         check(fetch.listed)
-        if fetch.missing() or fetch.gone():
+        if fetch.missing() or fetch.gone() or mirror.half_written():
             if not lock.take(alone=True, wait=False):
                 progress("fetch", 0, None, f"waiting: another leakscope uses {address.url}")
                 lock.take(alone=True)
@@ -161,6 +161,7 @@ class _Fetch:
         files = dict(self._state.files)
         with room_in_cache():
             private_directory(self._mirror.home)
+            self._mirror.sweep()
             for name in self.gone():
                 remove(self._mirror.local(name))
                 del files[name]
@@ -179,14 +180,18 @@ class _Fetch:
             self._mirror.note(MirrorState(files=files))
 
     def _fetch(self, name: str) -> KnownFile:
-        """Fetch a file, twice if it is not what its seal or the listing says."""
+        """Fetch a file, twice if it is not what its seal or the listing says, or is changed
+        meanwhile.
+        """
+        listed = self.listed[name]
         for _ in range(_TRIES):
             with suppress(_OtherContentError):
-                return self._fetch_once(name)
+                return self._fetch_once(name, listed)
+            listed = self._mirror.store.one(name)
         raise damaged_at(f"{self._mirror.address.url}/{name}".rstrip("/"))
 
-    def _fetch_once(self, name: str) -> KnownFile:
-        listed, wanted = self.listed[name], self._digests.get(name)
+    def _fetch_once(self, name: str, listed: RemoteFile) -> KnownFile:
+        wanted = self._digests.get(name)
         digest, size = hashlib.blake2b(digest_size=16), 0
         with (
             self._mirror.store.reading(name) as (tag, blocks),
@@ -200,7 +205,17 @@ class _Fetch:
             found = digest.hexdigest()
             if not self._lenient and (wanted not in (None, found) or size != listed.size):
                 raise _OtherContentError
+            if not self._lenient and wanted is None:
+                self._check_unchanged(name, size, tag)
         return KnownFile(size=size, changed=listed.changed, tag=tag, digest=found)
+
+    def _check_unchanged(self, name: str, size: int, tag: str | None) -> None:
+        """Raise if a file without a seal is another than when it was opened: of one that has become
+        shorter meanwhile, the library returns as many bytes as before, whatever they are.
+        """
+        store = self._mirror.store
+        if store.one(name).size != size or store.tag(name) != tag:
+            raise _OtherContentError
 
 
 class _OtherContentError(Exception):

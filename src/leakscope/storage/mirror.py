@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from leakscope.records.artifacts import is_partial, private_directory, write_json
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.output_claim import MARKER, remove
+from leakscope.records.seal import SEAL, parsed_seal
 from leakscope.storage.remote_address import FILES, RemoteAddress, mirror_home
 from leakscope.storage.remote_store import RemoteFile, RemoteStore
 from leakscope.storage.store_errors import full_disk
@@ -79,11 +80,27 @@ class Mirror:
                     found.append(file.relative_to(self.path).as_posix())
         return sorted(found)
 
+    def half_written(self) -> list[Path]:
+        """What a killed process left half-written. Whoever holds the lock can be sure that nobody
+        is writing it.
+        """
+        return [path for path in self.home.rglob("*") if is_partial(path)]
+
+    def sweep(self) -> None:
+        """Remove what is half-written; the lock is held alone."""
+        for path in self.half_written():
+            remove(path)
+
     def is_finished(self) -> bool:
-        """Whether a command has finished here: its mark is gone, and what it made is there."""
-        marker = self.path / MARKER
+        """Whether a command has finished here: what it made is there, and its mark is gone or
+        would have been the next to go, since a seal lists just what is there.
+        """
+        marker, names = self.path / MARKER, self.names()
         marked = marker.is_file() and marker.stat().st_size > 0
-        return bool(self.names()) and not marked
+        if not marked or SEAL not in names:
+            return bool(names) and not marked
+        sealed = parsed_seal((self.path / SEAL).read_bytes())
+        return sealed is not None and {SEAL, *sealed} == set(names)
 
     def state(self) -> MirrorState:
         """What is known of it."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from leakscope.engine.progress import Progress
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.output_claim import MARKER
 from leakscope.storage.fetching import pull
 from leakscope.storage.mirror import Mirror, MirrorState, room_in_cache
 from leakscope.storage.publishing import already_at, check_ours, publish
@@ -67,6 +68,7 @@ def remote_output(
         )
     mirror = Mirror(address)
     with mirror.locked(alone=True), room_in_cache():
+        mirror.sweep()
         state = _prepared(mirror, making, progress)
         is_made = state.phase == "made" and not making.takes_up and making.again is not None
         if state.phase == "made" and not making.takes_up and making.again is None:
@@ -114,6 +116,7 @@ def _prepared(mirror: Mirror, making: Making, progress: Progress) -> MirrorState
     check_ours(mirror, listed)
     state = mirror.state()
     if state.phase == "working" and mirror.is_finished():  # killed before that was noted
+        (mirror.path / MARKER).unlink(missing_ok=True)  # which was to go next
         state = state.model_copy(update={"phase": "made"})
     if state.phase == "made" and not making.takes_up and state.request != making.request:
         raise LeakscopeError(

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from leakscope.engine.progress import Progress
 from leakscope.records.artifacts import digest_of_file
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.seal import SEAL
+from leakscope.records.seal import SEAL, parsed_seal
 from leakscope.storage.mirror import KnownFile, Mirror, MirrorState
 from leakscope.storage.remote_store import RemoteFile
 
@@ -44,17 +44,42 @@ def publish(mirror: Mirror, progress: Progress) -> None:
 
 def _put_all(mirror: Mirror, upload: "_Upload", progress: Progress) -> None:
     names = sorted(mirror.names(), key=upload_order)
+    digests = _checked_digests(mirror, names)
     total = sum(mirror.local(name).stat().st_size for name in names)
     done = 0
     last = next((at for at, name in enumerate(names) if is_last(name)), len(names))
     for at, name in enumerate(names):
         if at == last:
             upload.check_undisturbed()
-        upload.put(name)
+        upload.put(name, digests[name])
         done += mirror.local(name).stat().st_size
         progress("upload", done, total, "bytes")
     upload.remove_others(names)
     upload.check_undisturbed()
+
+
+def _checked_digests(mirror: Mirror, names: list[str]) -> dict[str, str]:
+    """The digests of all files; raise if one is not what a seal says. A finished directory may have
+    waited here for long.
+    """
+    found = {name: digest_of_file(mirror.local(name)) for name in names}
+    for name in names:
+        if PurePosixPath(name).name == SEAL:
+            sealed = parsed_seal(mirror.local(name).read_bytes())
+            if sealed is None:
+                raise _damaged_here(mirror, name)
+            for each, digest in sealed.items():
+                file = name.removesuffix(SEAL) + each
+                if found.get(file) != digest:
+                    raise _damaged_here(mirror, file)
+    return found
+
+
+def _damaged_here(mirror: Mirror, name: str) -> LeakscopeError:
+    return LeakscopeError(
+        f"{mirror.address.url}/{name} was damaged on this machine before it was uploaded; remove "
+        f"{mirror.home} and what is at the URL, then give the same command again."
+    )
 
 
 def upload_order(name: str) -> tuple[int, int, int, str]:
@@ -98,10 +123,11 @@ class _Upload:
         self._state = mirror.state()
         self._unkept = 0
 
-    def put(self, name: str) -> None:
-        """Upload a file, unless it is there, and read it back; twice if it is not the same then."""
+    def put(self, name: str, wanted: str) -> None:
+        """Upload a file with this digest, unless it is there, and read it back; twice if it is not
+        the same then.
+        """
         path = self._mirror.local(name)
-        wanted = digest_of_file(path)
         known = self._state.files.get(name)
         if known is not None and known.digest == wanted:
             return

@@ -15,6 +15,7 @@ import torch
 import torch.distributed as dist
 
 from failing_followers import Failing
+from leakscope.engine.private_scratch import private_scratch
 from leakscope.records.errors import LeakscopeError
 from leakscope.training.distributed.crew import crew_of
 from leakscope.training.distributed.rank_group import OneRank
@@ -161,12 +162,14 @@ def listening(process):
 def test_they_meet_in_a_private_folder_and_on_the_loopback_interface(monkeypatch):
     seen = []
 
-    class Watched(tempfile.TemporaryDirectory):
-        def __init__(self, **options):
-            super().__init__(**options)
-            seen.extend((Path(self.name), stat.S_IMODE(Path(self.name).stat().st_mode)))
+    @contextmanager
+    def watched(kind):
+        with private_scratch(kind) as folder:
+            seen.extend((folder, stat.S_IMODE(folder.stat().st_mode)))
+            yield folder
 
-    monkeypatch.setattr("leakscope.training.distributed.crew.TemporaryDirectory", Watched)
+    monkeypatch.setattr("leakscope.training.distributed.crew.private_scratch", watched)
+    left = Path(tempfile.mkdtemp(prefix="ls-crew-"))  # by a training that was killed
     before = torch.get_num_threads(), dict(os.environ)
     with crew_of(Failing("not"), 2) as crew:
         crew.assemble()
@@ -175,6 +178,7 @@ def test_they_meet_in_a_private_folder_and_on_the_loopback_interface(monkeypatch
             assert set(listening(process)) <= {"0100007F"}  # 127.0.0.1
         assert listening(other.pid)
         assert seen[1] == 0o700 and not seen[0].exists()
+        assert not left.exists()
         with (
             pytest.raises(LeakscopeError, match="belongs to a group of torch"),
             crew_of(Failing("not"), 2),

@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import torch
 import torch.distributed as dist
 
+from leakscope.engine.private_scratch import private_scratch
 from leakscope.records.errors import LeakscopeError
 from leakscope.training.distributed.follower import (
     BEGIN,
@@ -170,13 +169,12 @@ def crew_of(task: Task, workers: int, patience: float = PATIENCE) -> Iterator[Cr
     threads = torch.get_num_threads()
     with ExitStack() as stack:
         # They meet in a folder that only this user may read, and that is gone when they have met.
-        folder = TemporaryDirectory(prefix="leakscope-")
-        stack.callback(folder.cleanup)
-        store = Path(folder.name) / "store"
+        meeting = stack.enter_context(ExitStack())
+        store = meeting.enter_context(private_scratch("ls-crew")) / "store"
         own = Place(store, FIRST, workers, max(1, threads // workers), patience)
         stack.callback(torch.set_num_threads, threads)
         torch.set_num_threads(own.threads)
-        crew = Crew(_started(task, own), patience, folder.cleanup)
+        crew = Crew(_started(task, own), patience, meeting.close)
         stack.callback(crew.kill)
         crew.expect(HERE)
         stack.enter_context(crew.together())
