@@ -13,7 +13,7 @@ from benchmarks.lines import Line
 from leakscope.auditing.loading_settings import LoadingSettings
 from leakscope.auditing.model_subject import load_word_level
 from leakscope.corpus.store import Corpus
-from leakscope.engine.ray_engine import RayEngine
+from leakscope.engine.cluster.ray_engine import RayEngine
 from leakscope.leakage.correct_runs.corpus_scoring import CorpusScoring
 from leakscope.records.runs.report_settings import ReportSettings
 

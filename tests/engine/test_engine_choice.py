@@ -14,7 +14,7 @@ from cluster_stages import Squares
 from leakscope.auditing.public_settings import PublicSettings
 from leakscope.auditing.report_job import ReportJob
 from leakscope.auditing.running_settings import RunningSettings
-from leakscope.engine.ray_engine import RayEngine
+from leakscope.engine.cluster.ray_engine import RayEngine
 from leakscope.models.remote.endpoint import Endpoint, RequestLimits
 from leakscope.records.errors import LeakscopeError
 
@@ -79,7 +79,7 @@ def test_without_ray_there_is_one_clear_error(tmp_path):
         if not path.name.startswith(("ray", "__editable__")):
             (tmp_path / path.name).symlink_to(path)
     code = (
-        "from leakscope.engine.ray_engine import RayEngine\n"
+        "from leakscope.engine.cluster.ray_engine import RayEngine\n"
         "from leakscope.records.errors import LeakscopeError\n"
         "try:\n"
         "    RayEngine()\n"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cluster_stages import Squares
-from leakscope.engine.ray_engine import RayEngine
+from leakscope.engine.cluster.ray_engine import RayEngine
 from leakscope.records.errors import LeakscopeError
 from ray_clusters import STAGES, listening, processes_with
 
@@ -31,7 +31,7 @@ import signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # also where a shell ignores it
 from pathlib import Path
 from cluster_stages import Squares
-from leakscope.engine.ray_engine import RayEngine
+from leakscope.engine.cluster.ray_engine import RayEngine
 
 def progress(stage, done, total=None, note=""):
     print(done, flush=True)

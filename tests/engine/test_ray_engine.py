@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from cluster_stages import Squares
+from leakscope.engine.cluster.ray_engine import RayEngine
 from leakscope.engine.local_engine import LocalEngine
-from leakscope.engine.ray_engine import RayEngine
 from leakscope.engine.shard_queue import TRIES
 from leakscope.records.errors import LeakscopeError
 from ray_clusters import cluster_of
@@ -203,7 +203,7 @@ def node_without(cluster, folder):
 def test_a_worker_that_fits_nowhere_is_one_clear_error(
     cluster, engine, tmp_path, notes, monkeypatch
 ):
-    monkeypatch.setattr("leakscope.engine.ray_workers.PATIENCE", 0.5)
+    monkeypatch.setattr("leakscope.engine.cluster.ray_workers.PATIENCE", 0.5)
     engine._cores = 64
     try:
         with pytest.raises(LeakscopeError, match="No node of the cluster has 64 CPU for a worker"):

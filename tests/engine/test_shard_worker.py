@@ -8,7 +8,7 @@ import pytest
 
 from cluster_stages import Squares
 from leakscope.engine import shard_worker
-from leakscope.engine.ray_environment import for_existing_cluster
+from leakscope.engine.cluster.ray_environment import for_existing_cluster
 from leakscope.engine.shard_output import ShardOutput
 from leakscope.engine.shard_worker import Failure, NodeNeeds, ShardOrder, make_output
 from leakscope.records.errors import LeakscopeError

@@ -19,9 +19,9 @@ from leakscope.auditing.running_settings import RunningSettings
 from leakscope.auditing.stand_in_models import MORE_FOLDS, same_stand_ins, stand_ins_of
 from leakscope.auditing.users.chosen_users import chosen_users, record_of
 from leakscope.corpus.store import Corpus
+from leakscope.engine.cluster.ray_engine import RayEngine
 from leakscope.engine.local_engine import LocalEngine
 from leakscope.engine.progress import Progress
-from leakscope.engine.ray_engine import RayEngine
 from leakscope.engine.stages import Engine
 from leakscope.engine.time_left import PlannedStage, expect
 from leakscope.leakage.pipeline import Resources, audit_into

@@ -30,8 +30,8 @@ from leakscope.corpus.readers.input_settings import InputSettings
 from leakscope.corpus.readers.rows import Row
 from leakscope.corpus.split import TRAIN, VALIDATION
 from leakscope.corpus.store import Corpus
+from leakscope.engine.cluster.ray_engine import RayEngine
 from leakscope.engine.progress import Progress, silent
-from leakscope.engine.ray_engine import RayEngine
 from leakscope.engine.stages import Engine
 from leakscope.engine.thread_engine import ThreadEngine
 from leakscope.engine.time_left import PlannedStage, expect

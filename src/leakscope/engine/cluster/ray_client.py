@@ -12,7 +12,7 @@ from contextlib import chdir, contextmanager
 from pathlib import Path
 from typing import Any
 
-from leakscope.engine.ray_environment import for_existing_cluster, for_own_cluster
+from leakscope.engine.cluster.ray_environment import for_existing_cluster, for_own_cluster
 from leakscope.records.errors import LeakscopeError
 
 _ANSWER = 10.0

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
-from leakscope.engine import ray_client
+from leakscope.engine.cluster import ray_client
 from leakscope.engine.shard_output import ShardOutput
 from leakscope.engine.shard_queue import ShardQueue
 from leakscope.engine.shard_worker import Failure, ShardOrder, make_output

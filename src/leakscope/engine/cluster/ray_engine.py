@@ -9,11 +9,11 @@ from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-from leakscope.engine import ray_client
+from leakscope.engine.cluster import ray_client
+from leakscope.engine.cluster.ray_workers import PATIENCE, ActorWorkers, TaskWorkers, Workers
 from leakscope.engine.local_engine import LocalEngine
 from leakscope.engine.private_scratch import private_scratch
 from leakscope.engine.progress import Progress, silent
-from leakscope.engine.ray_workers import PATIENCE, ActorWorkers, TaskWorkers, Workers
 from leakscope.engine.shard_output import ShardOutput
 from leakscope.engine.shard_queue import ShardQueue
 from leakscope.engine.shard_worker import Failure, NodeNeeds, ShardOrder
