@@ -3,6 +3,9 @@
 import sys
 from pathlib import Path
 
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
 from leakscope.commands.corpus_build import build
 from leakscope.commands.corpus_synth import synth
 from leakscope.commands.train import train
@@ -29,6 +32,25 @@ def corpus(words: int, coined: int = 60_000, shards: int = 8) -> Corpus:
             synth(source, SynthSettings(users=users, words=words, coined=coined))
         settings = BuildSettings(shard_words=max(50_000, words // shards))
         build([source / "data.parquet"], target, settings)
+    return Corpus.open(target)
+
+
+def copied_corpus(words: int, copies: int, shard_words: int) -> Corpus:
+    """So many copies of a synthetic text, each with users of its own: much text, soon made."""
+    target = FOLDER / f"copied-{words}-{copies}-{shard_words}" / "corpus"
+    if not (target / "manifest.json").exists():
+        corpus(words)
+        note(f"making {copies} copies")
+        source = pq.read_table(FOLDER / f"synth-{words}-60000" / "source" / "data.parquet")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        many = target.parent / "data.parquet"
+        with pq.ParquetWriter(many, source.schema) as writer:
+            for copy in range(copies):
+                users = pc.binary_join_element_wise(source["user"], str(copy), "-")
+                at = source.schema.get_field_index("user")
+                writer.write_table(source.set_column(at, source.schema.field(at), users))
+        build([many], target, BuildSettings(shard_words=shard_words))
+        many.unlink()
     return Corpus.open(target)
 
 
