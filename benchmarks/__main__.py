@@ -10,6 +10,7 @@ if "OMP_WAIT_POLICY" not in os.environ:  # as the command line sets it, for both
 import torch
 
 from benchmarks import (
+    billion,
     building,
     canaries,
     cluster,
@@ -45,9 +46,10 @@ GROUPS = {
     "help": help_pages.lines,
     "forecasts": forecasts.lines,
     "hundred": lambda: scaling.lines((10_000_000, 100_000_000)),
+    "billion": billion.lines,
     "secrets": secrets.lines,
 }
-ONLY_WHEN_ASKED = ("forecasts", "hundred", "secrets")
+ONLY_WHEN_ASKED = ("forecasts", "hundred", "billion", "secrets")
 
 
 def main() -> None:
