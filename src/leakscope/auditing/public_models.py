@@ -21,14 +21,13 @@ from leakscope.auditing.public_settings import CROSSFIT, RETRAIN, PublicSettings
 from leakscope.auditing.public_training import (
     Folds,
     beside,
-    differences_found,
     fold_of,
-    folds_folder,
     left_out_of,
     train_folds,
     train_without_owners,
 )
 from leakscope.auditing.training_recipe import Recipe, differences_from, recipe_of
+from leakscope.auditing.training_stages import at_stage_of, stage_record, stages_of
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress
 from leakscope.leakage.scrutiny.public_surprise import PublicModel, PublicSource
@@ -44,7 +43,6 @@ from leakscope.records.models.model_config import users_digest
 from leakscope.records.models.public_model import (
     CrossFittedModelRecord,
     GivenModelRecord,
-    PublicModelRecord,
     RetrainedModelRecord,
 )
 
@@ -88,7 +86,7 @@ def public_source(
         recipe = recipe_of(model, corpus, public.warm_start)
         folder = public.public_dir or beside(model)
         if public.public == RETRAIN:
-            return partial(_retrained, folder, recipe, corpus, how, progress)
+            return partial(_retrained, folder, recipe, model, corpus, how, progress)
         target = train_folds(corpus, folder, recipe, public.folds, how.threads, progress)
         return partial(_crossfitted, target, model, corpus, how)
     path = Path(public.public)
@@ -101,47 +99,10 @@ def public_source(
     return partial(_given, path, model, corpus, how)
 
 
-def same_public_model(
-    public: PublicSettings,
-    record: PublicModelRecord | None,
-    *,
-    model: Path,
-    corpus: Corpus,
-    how: LoadingSettings,
-) -> bool:
-    """Whether a finished run's `record` of its public model is what `public` would give a report
-    on `model` now.
-    """
-    if public.public is None or record is None:
-        return public.public is None and record is None
-    if record.kind != public.kind:
-        return False
-    if public.kind == "given" and is_pretrained(Path(public.public)):
-        return record.digests == (answers_digest(Path(public.public), how),)
-    paths = _kept(public, record.name, model) if record.digests else []
-    there = all((path / "model.safetensors").exists() for path in paths)
-    if not there or record.digests != tuple(weights_digest(path) for path in paths):
-        return False
-    if public.public in (RETRAIN, CROSSFIT):
-        recipe = recipe_of(model, corpus, public.warm_start)
-        return not any(differences_found(path, corpus, recipe) for path in paths)
-    return True
-
-
-def _kept(public: PublicSettings, name: str, model: Path) -> list[Path]:
-    """Where the public models of a finished run are, by the name that the run has of them."""
-    folder, path = public.public_dir or beside(model), Path(str(public.public))
-    if public.public == RETRAIN:
-        return [folder / name]
-    if public.kind == CROSSFIT:
-        home = folds_folder(folder, public.folds) if public.public == CROSSFIT else path
-        return sorted(home.glob("fold-*"))
-    return [path]
-
-
 def _retrained(
     folder: Path,
     recipe: Recipe,
+    audited: Path,
     corpus: Corpus,
     how: LoadingSettings,
     progress: Progress,
@@ -158,8 +119,14 @@ def _retrained(
         digests=(digest,),
         warnings=tuple(untold_warnings(load_config(target))),
         users_left_out=len(owners),
+        stage=stage_record(audited, [target]),
     )
-    return PublicModel(record, partial(load_for_corpus, target, corpus.path, how))
+    stage, load = (
+        at_stage_of(audited, target),
+        partial(load_for_corpus, corpus=corpus.path, how=how),
+    )
+    alike = None if stage is None else partial(load, stage)
+    return PublicModel(record, partial(load, target), alike)
 
 
 def _crossfitted(
@@ -181,8 +148,12 @@ def _crossfitted(
         owners_judged=len(owners),
         warnings=(*otherwise, *untold_warnings(load_config(folders[0]))),
         trained_like_the_audited_model=not otherwise,
+        stage=None if audited is None or otherwise else stage_record(audited, folders),
     )
-    return PublicModel(record, partial(_load_folds, folders, corpus.path, how))
+    stages = None if audited is None or otherwise else stages_of(audited, folders)
+    load = partial(_load_folds, corpus=corpus.path, how=how)
+    alike = None if stages is None else partial(load, stages)
+    return PublicModel(record, partial(load, folders), alike)
 
 
 def _otherwise(folders: list[Path], audited: Path | None) -> tuple[str, ...]:
