@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from leakscope.auditing.loading_settings import LoadingSettings
 from leakscope.auditing.provenance import prove_unseen
-from leakscope.auditing.public_models import public_source
+from leakscope.auditing.public_models import public_source, same_public_model
 from leakscope.auditing.public_settings import PublicSettings
 from leakscope.auditing.public_training import fold_of
-from leakscope.auditing.same_public_model import same_public_model
 from leakscope.commands.report import report
 from leakscope.commands.train import train
 from leakscope.corpus.build_settings import BuildSettings

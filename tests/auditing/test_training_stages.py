@@ -8,12 +8,10 @@ import numpy as np
 import pytest
 
 from leakscope.auditing.loading_settings import LoadingSettings
-from leakscope.auditing.public_models import public_source
+from leakscope.auditing.public_models import public_source, same_public_model
 from leakscope.auditing.public_settings import PublicSettings
 from leakscope.auditing.public_training import fold_of
-from leakscope.auditing.same_public_model import same_public_model
 from leakscope.auditing.stand_in_models import stand_ins_of
-from leakscope.auditing.training_stages import at_stage_of
 from leakscope.commands.report import report
 from leakscope.commands.train import train
 from leakscope.corpus.build_settings import BuildSettings
@@ -21,6 +19,7 @@ from leakscope.corpus.building.builder import build_rows
 from leakscope.corpus.readers.rows import Row
 from leakscope.models.word.architecture import Architecture
 from leakscope.models.word.model_directory import load_model, weights_digest
+from leakscope.models.word.training_stages import at_stage_of
 from leakscope.models.wrappers.by_user import ByUser
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.runs.report_settings import ReportSettings

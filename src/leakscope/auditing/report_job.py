@@ -13,10 +13,9 @@ from leakscope.auditing.loading_settings import LoadingSettings
 from leakscope.auditing.model_loading import with_base_found
 from leakscope.auditing.model_subject import subject_of
 from leakscope.auditing.provenance import of_model_from_elsewhere, of_our_model
-from leakscope.auditing.public_models import public_source, with_model_found
+from leakscope.auditing.public_models import public_source, same_public_model, with_model_found
 from leakscope.auditing.public_settings import CROSSFIT, PublicSettings
 from leakscope.auditing.running_settings import RunningSettings
-from leakscope.auditing.same_public_model import same_public_model
 from leakscope.auditing.stand_in_models import MORE_FOLDS, same_stand_ins, stand_ins_of
 from leakscope.auditing.users.chosen_users import chosen_users, record_of
 from leakscope.corpus.store import Corpus

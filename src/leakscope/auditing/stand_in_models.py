@@ -19,13 +19,13 @@ from leakscope.auditing.public_training import (
     train_folds,
 )
 from leakscope.auditing.training_recipe import Recipe, recipe_of
-from leakscope.auditing.training_stages import at_stage_of
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress
 from leakscope.leakage.chance.stand_ins import StandIns
 from leakscope.models.interface import LanguageModel
 from leakscope.models.subword.loading import is_pretrained
 from leakscope.models.word.model_directory import load_config, weights_digest
+from leakscope.models.word.training_stages import at_stage_of
 from leakscope.models.wrappers.by_user import ByUser
 from leakscope.records.artifacts import read_json
 from leakscope.records.errors import LeakscopeError
