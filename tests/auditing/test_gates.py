@@ -74,7 +74,8 @@ def test_a_public_model_that_may_know_the_users_passes_no_gate_on_its_judgement(
 MANY = METRICS.model_copy(
     update={
         "unique_by_length": {2: 7, 5: 2, 9: 1},
-        "leakage_epsilon_by_length": {2: 3.0, 5: 40.0},
+        "leakage_epsilon_by_length": {2: 3.0, 5: 40.0, 9: 8.0},
+        "chance_by_length": {2: 1.5},
         "curated": {"1.5": 3, "10": 2},
         "validation_accuracy": {1: 0.25, 3: 0.5},
         "unique_pii": {"phone": 2},
@@ -87,6 +88,7 @@ MANY = METRICS.model_copy(
     [
         ("unique_by_length[5]>0", 2), ("unique_by_length[5+]>0", 3), ("unique_by_length[6]>0", 0),
         ("unique_by_length[10+]>0", 0), ("leakage_epsilon_by_length[2+]>9", 40.0),
+        ("leakage_epsilon_by_length[9]>9", 8.0), ("chance_by_length[9]>0", 0),
         ("curated[10]>0", 2), ("curated[10.0]>0", 2), ("curated[1.5]>0", 3),
         ("validation_accuracy[3]<0.9", 0.5), ("unique_pii[phone]>0", 2), ("unique_pii[email]>0", 0),
     ],
@@ -112,6 +114,17 @@ def test_a_number_that_was_not_measured_is_never_a_pass(text):
     unmeasured = METRICS.model_copy(update={"curated": None, "reasons": {"curated": "no public"}})
     with pytest.raises(LeakscopeError, match="cannot be checked: no public"):
         Gate.parse("curated[3]>0").value(unmeasured)
+
+
+def test_the_largest_of_no_ratio_or_of_one_beyond_any_number_is_never_a_pass():
+    for text in ("leakage_epsilon_by_length[3]>9", "leakage_epsilon_by_length[10+]>9"):
+        with pytest.raises(LeakscopeError, match="checked: no unique sequence has so many words"):
+            Gate.parse(text).value(MANY)
+    beyond = MANY.model_copy(update={"leakage_epsilon_by_length": {2: 3.0, 5: 40.0}})
+    for text in ("leakage_epsilon_by_length[9]>9", "leakage_epsilon_by_length[5+]>99"):
+        with pytest.raises(LeakscopeError, match="checked: a ratio is beyond any number"):
+            Gate.parse(text).value(beyond)
+    assert Gate.parse("leakage_epsilon_by_length[5]>9").value(beyond) == 40.0
 
 
 def test_nothing_confirmed_is_a_pass_only_where_something_could_be():

@@ -1,6 +1,6 @@
 """What is listed first."""
 
-from leakscope.reporting.facts.values import rounded
+from leakscope.reporting.facts.values import figure, rounded
 from leakscope.reporting.rows.listing import gravest
 from leakscope.reporting.svg.canvas import number
 from report_runs import sequence
@@ -24,5 +24,7 @@ def test_confirmed_then_ratio_then_personal_data_then_length(make_run):
 
 def test_great_numbers_are_powers():
     assert rounded(16_933_754_880.0) == "1.69 × 10¹⁰"
+    assert figure(16_933_754_880.0) == "1.69338 × 10¹⁰" and figure(12_345.678) == "12,345.7"
     assert rounded(999_999.0) == "999,999"
-    assert number(1e7) == "10⁷" and number(2e9) == "2.00 × 10⁹" and number(1000) == "1,000"
+    assert number(1e7) == "10⁷" and number(2e9) == "2 × 10⁹" and number(1000) == "1,000"
+    assert number(1e5) == "10⁵" and number(250_000) == "2.5 × 10⁵" and number(50_000) == "50,000"

@@ -36,6 +36,7 @@ from leakscope.models.interface import LanguageModel
 from leakscope.models.subword.hub import find_model
 from leakscope.models.subword.loading import is_pretrained
 from leakscope.models.word.model_directory import load_config, weights_digest
+from leakscope.models.word.training_stages import at_stage_of, stage_record, stages_of
 from leakscope.models.wrappers.by_user import ByUser
 from leakscope.records.artifacts import read_json
 from leakscope.records.documents import IntArray
@@ -46,6 +47,7 @@ from leakscope.records.models.public_model import (
     GivenModelRecord,
     PublicModelRecord,
     RetrainedModelRecord,
+    StageRecord,
 )
 
 
@@ -88,7 +90,7 @@ def public_source(
         recipe = recipe_of(model, corpus, public.warm_start)
         folder = public.public_dir or beside(model)
         if public.public == RETRAIN:
-            return partial(_retrained, folder, recipe, corpus, how, progress)
+            return partial(_retrained, folder, recipe, model, corpus, how, progress)
         target = train_folds(corpus, folder, recipe, public.folds, how.threads, progress)
         return partial(_crossfitted, target, model, corpus, how)
     path = Path(public.public)
@@ -124,8 +126,9 @@ def same_public_model(
         return False
     if public.public in (RETRAIN, CROSSFIT):
         recipe = recipe_of(model, corpus, public.warm_start)
-        return not any(differences_found(path, corpus, recipe) for path in paths)
-    return True
+        if any(differences_found(path, corpus, recipe) for path in paths):
+            return False
+    return isinstance(record, GivenModelRecord) or record.stage == _stage(record, model, paths)
 
 
 def _kept(public: PublicSettings, name: str, model: Path) -> list[Path]:
@@ -139,9 +142,18 @@ def _kept(public: PublicSettings, name: str, model: Path) -> list[Path]:
     return [path]
 
 
+def _stage(record: PublicModelRecord, model: Path, paths: list[Path]) -> StageRecord | None:
+    """What a report on `model` says of the stage of the public models in `paths`."""
+    if isinstance(record, GivenModelRecord) or not paths:  # without owners none was trained
+        return None
+    alike = isinstance(record, RetrainedModelRecord) or record.trained_like_the_audited_model
+    return stage_record(model, paths) if alike else None
+
+
 def _retrained(
     folder: Path,
     recipe: Recipe,
+    audited: Path,
     corpus: Corpus,
     how: LoadingSettings,
     progress: Progress,
@@ -158,8 +170,14 @@ def _retrained(
         digests=(digest,),
         warnings=tuple(untold_warnings(load_config(target))),
         users_left_out=len(owners),
+        stage=stage_record(audited, [target]),
     )
-    return PublicModel(record, partial(load_for_corpus, target, corpus.path, how))
+    stage, load = (
+        at_stage_of(audited, target),
+        partial(load_for_corpus, corpus=corpus.path, how=how),
+    )
+    alike = None if stage is None else partial(load, stage)
+    return PublicModel(record, partial(load, target), alike)
 
 
 def _crossfitted(
@@ -181,8 +199,12 @@ def _crossfitted(
         owners_judged=len(owners),
         warnings=(*otherwise, *untold_warnings(load_config(folders[0]))),
         trained_like_the_audited_model=not otherwise,
+        stage=None if audited is None or otherwise else stage_record(audited, folders),
     )
-    return PublicModel(record, partial(_load_folds, folders, corpus.path, how))
+    stages = None if audited is None or otherwise else stages_of(audited, folders)
+    load = partial(_load_folds, corpus=corpus.path, how=how)
+    alike = None if stages is None else partial(load, stages)
+    return PublicModel(record, partial(load, folders), alike)
 
 
 def _otherwise(folders: list[Path], audited: Path | None) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from leakscope.leakage.chance.stand_ins import StandIns
 from leakscope.models.interface import LanguageModel
 from leakscope.models.subword.loading import is_pretrained
 from leakscope.models.word.model_directory import load_config, weights_digest
+from leakscope.models.word.training_stages import at_stage_of
 from leakscope.models.wrappers.by_user import ByUser
 from leakscope.records.artifacts import read_json
 from leakscope.records.errors import LeakscopeError
@@ -105,9 +106,13 @@ def _stages(path: Path, model: Path, corpus: Corpus, recipe: Recipe) -> list[Pat
     found = []
     for fold in range(known.folds):
         folder = path / f"fold-{fold:03d}"
-        same_stage = folder / "snapshots" / model.name
-        if model.parent.name == "snapshots" and same_stage.exists():
-            folder = same_stage
+        stage = at_stage_of(model, folder)
+        if stage is None:
+            raise LeakscopeError(
+                f"The stand-ins in {path} have not kept what they were at {model.name}; remove "
+                f"them, to train others, or report on a stage that they have kept."
+            )
+        folder = stage
         prove_unseen(folder, corpus, users_digest(left_out_of(fold, known.folds, known.users)))
         seed = load_config(folder).training.get("seed", recipe.settings.seed)
         alike = replace(recipe, settings=replace(recipe.settings, seed=seed))

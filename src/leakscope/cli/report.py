@@ -8,6 +8,7 @@ from leakscope.cli.printing import print_comparison, print_forecast, print_run, 
 
 if TYPE_CHECKING:
     from leakscope.auditing.gating.gates import Gate
+    from leakscope.records.runs.gate_verdict import GateVerdict
     from leakscope.records.runs.run_manifest import RunManifest
     from leakscope.records.runs.run_metrics import Metrics
 
@@ -75,12 +76,22 @@ def _check(gates: "list[Gate]", measured: "dict[str, tuple[Metrics, RunManifest]
         for gate in gates:
             verdict = gate.verdict(metrics, manifest)
             verdicts.append(verdict)
-            tell(f"gate: {verdict.line}{behind}{some} ({where})")
+            tell(f"gate: {_said(verdict)}{behind}{some} ({where})")
     for verdict in verdicts:
         if verdict.passed is None:
             raise LeakscopeError(f"The gate '{verdict.gate}' cannot be checked: {verdict.reason}")
     if not all(verdict.passed for verdict in verdicts):
         raise SystemExit(1)
+
+
+def _said(verdict: "GateVerdict") -> str:
+    """The verdict with value and bound."""
+    from leakscope.reporting.facts.values import figure
+
+    why = (verdict.reason or "").removesuffix(".")
+    return f"{verdict.word} {verdict.gate}: " + (
+        why if verdict.value is None else f"it is {figure(verdict.value)}"
+    )
 
 
 command = Command(

@@ -130,7 +130,8 @@ def test_undecodable_body(tmp_path, charset, body):
         (b"us-ascii", b"caf\xe9", "café", GUESSED),
         (b"us-ascii", b"caf\x8e", "café", GUESSED),
         (b"x-unknown", b"caf\xe9", "café", GUESSED),
-        (b"iso-8859-1", b"caf\x8e", "caf\x8e", None),  # what is named and decodes is taken
+        (b"iso-8859-1", b"caf\x8e", "cafŽ", None),  # what is named and decodes is taken
+        (b"us-ascii", b"don\x92t \x93say\x94 so \x97 now", "don’t “say” so — now", GUESSED),
         (b"x-unknown", "café".encode(), "café", NOT_AS_NAMED),
         (b"iso-2022-jp", "café".encode(), "café", NOT_AS_NAMED),
         (b"x-unknown", b"hi", "hi", NOT_AS_NAMED),
@@ -140,6 +141,24 @@ def test_a_charset_that_is_wrong(tmp_path, charset, body, text, doubt):
     headers = b"From: ann@x.org\nContent-Type: text/plain; charset=" + charset
     doubts = () if doubt is None else (doubt,)
     assert row_of(tmp_path, headers, body) == Row("ann@x.org", text, doubts=doubts)
+
+
+@pytest.mark.parametrize("charset", [b"iso-8859-1", b"ISO_8859-1", b"latin1", b"l1", b"cp819"])
+def test_latin_1_means_windows_charset(tmp_path, charset):
+    headers = b"From: ann@x.org\nContent-Type: text/plain; charset=" + charset
+    body = b"I don\x92t \x93know\x94\x85 the caf\xe9 \x96 5 \x80"
+    assert row_of(tmp_path, headers, body) == Row("ann@x.org", "I don’t “know”… the café – 5 €")
+
+
+def test_bytes_without_meaning_in_windows_charset_stay_as_they_are(tmp_path):
+    headers = b"From: ann@x.org\nContent-Type: text/plain; charset=iso-8859-1"
+    row = row_of(tmp_path, headers, b"a\x81\x8d\x8f\x90\x9db\x99")
+    assert row == Row("ann@x.org", "a\x81\x8d\x8f\x90\x9db™")
+
+
+def test_the_other_parts_of_iso_8859_have_no_windows_characters(tmp_path):
+    headers = b"From: ann@x.org\nContent-Type: text/plain; charset=iso-8859-15"
+    assert row_of(tmp_path, headers, b"\xa4\x96 5") == Row("ann@x.org", "€\x96 5")
 
 
 def test_no_charset_and_legacy_bytes(tmp_path):

@@ -97,3 +97,22 @@ def test_sequences_are_numbered_without_gaps(audited, tmp_path, number):
 def test_an_honest_run_is_read_by_all(audited, tmp_path):
     for read in readers(*audited, tmp_path).values():
         assert read()
+
+
+def with_threshold(corpus, out, threshold):
+    model = sharp_model("gru", WORDS, 3)
+    subject = subject_of(lambda: model.reading(corpus.lexicon))
+    audit(subject, corpus, out, ReportSettings(top_k=2, user_threshold=threshold))
+    return out
+
+
+def test_a_run_that_lists_only_sequences_of_few_users_is_read_as_any(audited, tmp_path):
+    run, corpus = audited
+    some = with_threshold(corpus, tmp_path / "some", 2)
+    ids = pq.read_table(some / "sequences.parquet")["id"].to_pylist()
+    assert sorted(ids) != list(range(len(ids)))
+    assert harden_run(some, corpus, (2.0,)) == harden_run(run, corpus, (2.0,))
+    assert suggest(some) == suggest(run)
+    lists = [block_list(each, corpus.path, tmp_path / each.name / "l") for each in (some, run)]
+    assert lists[0].ngrams == lists[1].ngrams > 0
+    assert lists[0].by_length == lists[1].by_length

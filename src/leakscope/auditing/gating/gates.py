@@ -1,5 +1,6 @@
 """Gates: conditions on a report's metrics that fail a pipeline."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -77,7 +78,7 @@ class Gate:
             raise self._unchecked(warning[:1].lower() + warning[1:].removesuffix("."))
         value = getattr(metrics, self.metric)
         if value is not None and self.condition.key is not None:
-            value = self._one_of(value, self.condition.key)
+            value = self._one_of(value, self.condition.key, metrics)
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise self._unchecked(metrics.reasons.get(self.metric, "it is not one number"))
         few = metrics.unique_sequences < (metrics.least_confirmable or 0)
@@ -116,12 +117,18 @@ class Gate:
             )
         return GateVerdict(gate=self.text, passed=not holds, value=value)
 
-    def _one_of(self, numbers: Mapping[Any, float], key: str) -> float | None:
+    def _one_of(self, numbers: Mapping[Any, float], key: str, metrics: Metrics) -> float | None:
         if self.metric in BY_LENGTH:
             first = int(key.removesuffix("+"))
-            last = max(numbers, default=first) if key.endswith("+") else first
+            last = math.inf if key.endswith("+") else first
             found = [number for length, number in numbers.items() if first <= length <= last]
-            return BY_LENGTH[self.metric](found) if found else 0
+            if BY_LENGTH[self.metric] is max:
+                unique = [n for n in metrics.unique_by_length if first <= n <= last]
+                if not unique:
+                    raise self._unchecked("no unique sequence has so many words")
+                if len(found) < len(unique):
+                    raise self._unchecked("a ratio is beyond any number")
+            return BY_LENGTH[self.metric](found)
         if self.metric == "unique_pii":
             return numbers.get(key, 0)
         for known, number in numbers.items():

@@ -20,6 +20,11 @@ iso2022_jp_3 iso2022_jp_ext iso2022_kr
 """
 KNOWN = frozenset(_NAMES.split())
 """By Python's own name of each."""
+_LATIN_1 = "iso8859-1"
+_WINDOWS = {
+    byte: meant for byte in range(0x80, 0xA0) if (meant := bytes([byte]).decode("cp1252", "ignore"))
+}
+"""What Windows writes where Latin-1 has control characters, which no letter means."""
 
 
 def is_known(charset: str) -> bool:
@@ -33,11 +38,14 @@ def is_known(charset: str) -> bool:
 
 
 def decode_known(data: bytes, charset: str) -> str:
-    """Decode bytes; an unknown charset is a UnicodeError, as are bytes that are not of it."""
+    """Decode bytes; an unknown charset is a UnicodeError, as are bytes that are not of it. Latin-1
+    means Windows' charset, as for browsers (WHATWG Encoding, section 4.2).
+    """
     if not is_known(charset):
         raise UnicodeError("unknown charset")
     try:
-        return data.decode(charset)
+        text = data.decode(charset)
+        return text.translate(_WINDOWS) if codecs.lookup(charset).name == _LATIN_1 else text
     except UnicodeError:
         raise
     except (LookupError, ValueError) as error:

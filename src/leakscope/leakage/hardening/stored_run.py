@@ -12,6 +12,7 @@ from leakscope.records.columns import check_columns
 from leakscope.records.documents import FloatArray, IntArray, LongArray
 from leakscope.records.ragged import offsets_of
 from leakscope.records.runs.occurrence_columns import occurrences_schema
+from leakscope.records.runs.run_manifest import open_run
 from leakscope.records.runs.sequence_columns import sequences_schema
 from leakscope.records.unique import is_unique
 
@@ -71,10 +72,8 @@ def occurrences_of_unique(run: Path, columns: list[str] | None = None) -> pa.Tab
     corpus order. Raise unless every unique sequence has one, with a place that can be.
     """
     listed = listed_columns(run, ["id", "users_in_d"])
-    ids = listed["id"].to_numpy()
-    if not np.array_equal(np.sort(ids), np.arange(len(ids))):
-        raise damaged(run / "sequences.parquet")
     unique = listed.filter(pa.array(is_unique(listed["users_in_d"].to_numpy())))["id"]
+    _require_listed(run, np.sort(listed["id"].to_numpy()), len(unique))
     path, schema = run / "occurrences.parquet", occurrences_schema()
     rows = read_parquet(path, columns)
     # Older runs have no public log-probabilities.
@@ -93,6 +92,17 @@ def occurrences_of_unique(run: Path, columns: list[str] | None = None) -> pa.Tab
     ):
         raise damaged(path)
     return rows
+
+
+def _require_listed(run: Path, ids: IntArray, unique: int) -> None:
+    """Raise unless the table lists what it should, by its sorted `ids`: every sequence, or those
+    with few users in S; and if so all that are unique.
+    """
+    metrics = open_run(run)[1]
+    rising = not len(ids) or (ids[0] >= 0 and bool((np.diff(ids) > 0).all()))
+    gap = metrics.user_threshold is None and len(ids) and ids[-1] != len(ids) - 1
+    if not rising or gap or unique != metrics.unique_sequences:
+        raise damaged(run / "sequences.parquet")
 
 
 _LEAST = {"sequence": 0, "user": 0, "document": 0, "start": 0, "length": 1}

@@ -13,17 +13,17 @@ from leakscope.leakage.scrutiny.public_surprise import ratios
 from leakscope.leakage.sequences.counted import CountedSequences
 from leakscope.records.documents import FloatArray
 from leakscope.records.measured import Measured
-from leakscope.records.models.public_model import (
-    CrossFittedModelRecord,
-    PublicModelRecord,
-    RetrainedModelRecord,
-)
 
 NOT_HELD_OUT = "the model was probably trained on the held-out documents too"
 
 
 class ChanceEvidence(Protocol):
     """What came out without memory, and what a public model says of it."""
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What to bear in mind about who has judged, a sentence each."""
+        ...
 
     def judged(self, judge: PublicJudge, top_k: int) -> "ChanceEvidence":
         """The same, with the opinion of the public model."""
@@ -48,22 +48,24 @@ class HeldOutEvidence:
 
     decoys: Measured[Decoys]
     opinion: PublicOpinion | None = None
+    doubts: tuple[str, ...] = ()
 
     def judged(self, judge: PublicJudge, top_k: int) -> "HeldOutEvidence":
         """Whether the public model predicts them, too, says something if it was trained in the same
-        way.
+        way, and just as far: one that overfits more than the audited one predicts less.
         """
         decoys = self.decoys.value
         if decoys is None:
             return self
         members, chosen = decoys.members, decoys.chosen
-        held_out = replace(judge, corpus=judge.corpus.held_out_as_training())
-        said = held_out.answers(members, chosen)
+        held_out = judge.corpus.held_out_as_training()
+        said = replace(judge, corpus=held_out).answers(members, chosen)
         predicts = None
-        if _trained_alike(judge.record):
-            predicts = held_out.predictions(members, chosen, top_k)
+        if judge.alike is not None:
+            predicts = replace(judge.alike, corpus=held_out).predictions(members, chosen, top_k)
         ratios = said.perplexities() / members.perplexities[chosen]
-        return replace(self, opinion=PublicOpinion(ratios, predicts))
+        doubts = _doubts_about_stage(judge)
+        return replace(self, opinion=PublicOpinion(ratios, predicts), doubts=doubts)
 
     def of_documents_not_held_out(self) -> "HeldOutEvidence":
         """Nothing is left."""
@@ -90,6 +92,7 @@ class StandInEvidence:
     words: int
     ratios: FloatArray | None = None
     """[s] to the public model, of what they show."""
+    doubts: tuple[str, ...] = ()
 
     def judged(self, judge: PublicJudge, top_k: int) -> "StandInEvidence":
         """Their ratios, as those of the model's own sequences."""
@@ -110,8 +113,11 @@ class StandInEvidence:
         return Measured(chance_line(counted, sample, rate, ratios=ratios))
 
 
-def _trained_alike(record: PublicModelRecord) -> bool:
-    """Whether the public model was trained as the audited one was, without the users it judges."""
-    if isinstance(record, CrossFittedModelRecord):
-        return record.trained_like_the_audited_model is not False
-    return isinstance(record, RetrainedModelRecord)
+def _doubts_about_stage(judge: PublicJudge) -> tuple[str, ...]:
+    """A sentence where nobody says what comes out without memory, since snapshots are missing."""
+    if judge.stage_not_kept is None:
+        return ()
+    return (
+        f"The public models have not kept what they were at {judge.stage_not_kept}. What a user "
+        "repeats is judged as without them, and hardly ever confirmed.",
+    )

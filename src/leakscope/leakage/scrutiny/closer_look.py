@@ -77,8 +77,8 @@ def look_closer(
         said = judge.answers(members, chosen)
         ratio = ratios(members, sequences, said)
         predicted = _predicted(judge, counted, chosen, settings.top_k)
-        judged = evidence.judged(judge, settings.top_k)
-        chance = judged.line(counted, rate, ratio.of_sequence)
+        evidence = evidence.judged(judge, settings.top_k)
+        chance = evidence.line(counted, rate, ratio.of_sequence)
         figures = figures.updated(_unknown(judge, counted))
     most = settings.least_context or (ELSEWHERE if settings.elsewhere else 0)
     rows = _worth_a_look(sequences, ratio, most)
@@ -89,7 +89,8 @@ def look_closer(
     chance = evidence.line(counted, rate) if chance is None else chance
     progress("look closer", 1, 1, f"{len(rows)} sequences")
     findings = UniqueFindings(said, ratio, rows, least, outside, tags, predicted, chance)
-    return CloserLook(findings, answers, figures, (*notices, *doubts_about(chance, counted)))
+    notices = (*notices, *evidence.doubts, *doubts_about(chance, counted))
+    return CloserLook(findings, answers, figures, notices)
 
 
 def _predicted(

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar
@@ -37,7 +37,7 @@ from leakscope.records.artifacts import (
     read_parquet,
 )
 from leakscope.records.documents import BoolArray, IntArray, LongArray
-from leakscope.records.models.public_model import PublicModelRecord
+from leakscope.records.models.public_model import GivenModelRecord, PublicModelRecord
 
 STAGE = "public"
 _LOG_PROBS = pa.schema([("log_probs", pa.list_(pa.float32()))])
@@ -94,13 +94,32 @@ class PublicJudge:
     work: Path
     engine: Engine
     progress: Progress = field(repr=False)
+    alike: "PublicJudge | None" = None
+    """The one that says what comes out without memory, if there is one: see `PublicModel`."""
 
     @staticmethod
     def of(
         model: PublicModel, corpus: Corpus, work: Path, engine: Engine, progress: Progress
     ) -> "PublicJudge":
         """The one that judges what comes out of `corpus`."""
-        return PublicJudge(model.record, LoadedOnce(model.load), corpus, work, engine, progress)
+        record = model.record
+        judge = PublicJudge(record, LoadedOnce(model.load), corpus, work, engine, progress)
+        if model.alike is None:
+            return judge
+        stage = None if isinstance(record, GivenModelRecord) else record.stage
+        if stage is None:
+            return replace(judge, alike=judge)
+        then = record.model_copy(update={"digests": stage.digests})
+        return replace(judge, alike=replace(judge, record=then, load=LoadedOnce(model.alike)))
+
+    @property
+    def stage_not_kept(self) -> str | None:
+        """The snapshot that is audited, if the public models were trained alike but have not kept
+        what they were then.
+        """
+        record = self.record
+        stage = None if isinstance(record, GivenModelRecord) else record.stage
+        return stage.snapshot if stage is not None and not stage.digests else None
 
     def answers(self, members: Members, chosen: LongArray) -> PublicAnswers:
         """What the model says of the occurrences `chosen` (rising) in their own contexts. Only

@@ -21,6 +21,9 @@ class PublicModel:
     record: PublicModelRecord
     load: Callable[[], LanguageModel]
     """Brings the model, reading the corpus's lexicon, in any process."""
+    alike: Callable[[], LanguageModel] | None = None
+    """Brings the one that says what comes out without memory: trained as the audited model was, and
+    just as far. None: there is none."""
 
 
 PublicSource = Callable[[IntArray], PublicModel]

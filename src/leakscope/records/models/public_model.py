@@ -2,10 +2,23 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from leakscope.records.models.audited_model import HubOrigin
 from leakscope.records.sparse_record import SparseRecord
+
+
+class StageRecord(BaseModel):
+    """The public models when they had come as far as the audited one, which is a snapshot."""
+
+    model_config = ConfigDict(frozen=True)
+
+    snapshot: str
+    """Its name."""
+    epochs: tuple[float | None, ...]
+    """After which each of them was asked."""
+    digests: tuple[str, ...]
+    """Of their weights then; empty where not all of them have kept these."""
 
 
 class _PublicModelRecord(SparseRecord):
@@ -32,6 +45,8 @@ class RetrainedModelRecord(_PublicModelRecord):
 
     kind: Literal["retrain"] = "retrain"
     users_left_out: int | None = None
+    stage: StageRecord | None = None
+    """Who says what comes out without memory, if not the finished model."""
 
 
 class CrossFittedModelRecord(_PublicModelRecord):
@@ -41,6 +56,8 @@ class CrossFittedModelRecord(_PublicModelRecord):
     folds: int | None = None
     owners_judged: int | None = None
     trained_like_the_audited_model: bool | None = None
+    stage: StageRecord | None = None
+    """Who says what comes out without memory, if not the finished models."""
 
 
 PublicModelRecord = Annotated[

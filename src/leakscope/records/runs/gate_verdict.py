@@ -20,10 +20,3 @@ class GateVerdict(BaseModel):
     def word(self) -> str:
         """PASS, FAIL, or that neither can be said."""
         return "UNCHECKED" if self.passed is None else "PASS" if self.passed else "FAIL"
-
-    @property
-    def line(self) -> str:
-        """The verdict with value and bound, on one line."""
-        if self.passed is None:
-            return f"{self.word} {self.gate}: {self.reason}"
-        return f"{self.word} {self.gate}: it is {self.value:,.6g}"

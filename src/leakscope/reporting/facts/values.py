@@ -38,9 +38,14 @@ def rounded(value: float) -> str:
     return f"{value:.1f}" if value >= 100 else f"{value:.2f}"
 
 
-def power(value: float) -> str:
-    """A great number in three digits and a power of ten."""
-    digits, exponent = f"{value:.2e}".split("e")
+def figure(value: float) -> str:
+    """A number of any kind, such as that of a gate, in six digits."""
+    return power(value, 6) if 1e6 <= abs(value) < math.inf else f"{value:,.6g}"
+
+
+def power(value: float, places: int = 3) -> str:
+    """A great number in so many digits and a power of ten."""
+    digits, exponent = f"{value:.{places - 1}e}".split("e")
     return f"{digits} × 10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
 
 

@@ -46,6 +46,7 @@ def _environment() -> Environment:
         "thousands": values.thousands,
         "rounded": values.rounded,
         "printable": values.printable,
+        "figure": values.figure,
     }
     environment.globals["ABSENT"] = values.ABSENT
     return environment

@@ -11,7 +11,7 @@ from leakscope.records.artifacts import write_text
 from leakscope.records.models.audited_model import progress_of, shape_of, training_of
 from leakscope.records.models.mitigation_settings import without_seed
 from leakscope.records.models.model_config import ModelConfig
-from leakscope.records.models.public_model import CrossFittedModelRecord
+from leakscope.records.models.public_model import CrossFittedModelRecord, GivenModelRecord
 from leakscope.records.runs.run_manifest import RunManifest, open_run
 from leakscope.records.runs.run_metrics import Metrics
 from leakscope.records.unique import HELD_BY
@@ -130,6 +130,8 @@ def _public(manifest: RunManifest, metrics: Metrics) -> _Public | None:
     described = f"{_KINDS[given.kind]} ({given.name})"
     if isinstance(given, CrossFittedModelRecord) and given.trained_like_the_audited_model is False:
         described += ", trained with other settings than this model"
+    if not isinstance(given, GivenModelRecord) and given.stage is not None and given.stage.digests:
+        described += f". What is chance is judged by them as they were at {given.stage.snapshot}"
     benchmark, unknown = metrics.public_unique_sequences, metrics.public_unknown_sequences
     return _Public(described, given.warnings, benchmark, unknown)
 

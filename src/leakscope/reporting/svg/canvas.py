@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 from leakscope.reporting.facts.values import power
 
 WIDTH, HEIGHT = 640, 290
-LEFT, RIGHT, TOP, BOTTOM = 62, 16, 30, 52
+LEFT, RIGHT, TOP, BOTTOM = 70, 16, 30, 52
 
 # Okabe and Ito's palette, told apart by colour-blind readers.
 COLOURS = {
@@ -181,9 +181,11 @@ class Canvas:
 
 
 def number(value: float) -> str:
-    """A tick's name; of a million and more, a power of ten."""
-    if value >= 1e6:
-        return power(value).removeprefix("1.00 × ")
+    """A tick's name, short enough for its place; of 100,000 and more, a power of ten."""
+    if value >= 1e5:
+        digits, exponent = power(value).split(" × ")
+        short = digits.rstrip("0").removesuffix(".")
+        return exponent if short == "1" else f"{short} × {exponent}"
     return f"{value:,.0f}" if value >= 1000 or value == int(value) else f"{value:.4g}"
 
 
