@@ -27,15 +27,21 @@ WORDS = ["a", "b", "c", "d", "é", "東", "!", "rare", "rarer"]
 JOIN = """
     select s.id, s.length, s.total_in_s, s.users_in_s, s.total_in_d, s.users_in_d, s.ratio,
            s.least_context, s.least_context_exact, s.copied_from_context, s.near_tie, s.pii,
-           s.sequence, s.users_in_d = 1 as unique, count(*) as occurrences,
+           s.q_value, s.sequence, s.users_in_d = 1 as unique, count(*) as occurrences,
            min(o.start) as shortest, min(o.perplexity) as lowest_perplexity,
            sum(o.length) as words
     from read_parquet('{run}/users.parquet') as u
     join read_parquet('{run}/occurrences.parquet') as o on o.user = u.user
     join read_parquet('{run}/sequences.parquet') as s on s.id = o.sequence
     where u.user = ?
-    group by all order by s.id
+    group by all
 """
+ORDERED = """
+    from (JOIN)
+    order by users_in_d > 1, case when users_in_d > 1 then id end,
+             coalesce(q_value <= 0.05, false) desc, ratio desc nulls last,
+             coalesce(len(pii), 0) > 0 desc, length desc, least_context nulls last, id
+""".replace("JOIN", JOIN)
 TOTALS = """
     select u.documents, u.words, u.unique_sequences, count(o.sequence) as occurrences,
            coalesce(sum(o.length), 0) as predicted_words
@@ -79,7 +85,7 @@ def test_every_person_is_the_join_of_the_three_tables(report, tmp_path, changes)
     seen_shared = seen_unique = seen_unlisted = 0
     for user in range(9):
         found = leakscope.person(run, tmp_path / f"p{user}", number=user)
-        wanted = joined(JOIN, run, user)
+        wanted = joined(ORDERED, run, user)
         assert [row["id"] for row in found.sequences] == [row["id"] for row in wanted]
         for row, plain in zip(found.sequences, wanted, strict=True):
             same = set(plain) - {"shortest", "words"} - (set() if revealed else {"sequence"})

@@ -11,7 +11,7 @@ from leakscope.records.artifacts import damaged
 from leakscope.records.runs import sequence_columns, user_columns
 from leakscope.records.runs.run_manifest import RunManifest
 from leakscope.records.unique import is_unique
-from leakscope.reporting.rows.listing import column_names, rows_with
+from leakscope.reporting.rows.listing import column_names, gravity, rows_with
 
 _OCCURRENCE = ["sequence", "user", "start", "length", "perplexity"]
 
@@ -23,7 +23,8 @@ class PersonRows:
     user: Mapping[str, Any]
     """The row of `users.parquet`."""
     sequences: list[dict[str, Any]]
-    """A row for each listed sequence that came out of their documents, the unique ones first."""
+    """A row for each listed sequence that came out of their documents: the unique ones first, the
+    gravest of them at the top as in the report."""
     occurrences: int
     unlisted_occurrences: int
     predicted_words: int
@@ -58,12 +59,19 @@ def person_rows(run: Path, manifest: RunManifest, number: int) -> PersonRows:
         raise damaged(run / "sequences.parquet")
     return PersonRows(
         user=users[0],
-        sequences=sorted(rows, key=lambda row: row["id"]),
+        sequences=sorted(rows, key=lambda row: _place(row, manifest)),
         occurrences=len(own),
         unlisted_occurrences=sum(len(by_sequence[each]) for each in missing),
         predicted_words=sum(each["length"] for each in own),
         unique_words=sum(row["occurrences"] * row["length"] for row in unique),
     )
+
+
+def _place(row: dict[str, Any], manifest: RunManifest) -> tuple[float, ...]:
+    """What the sequences are ordered by; those of several users are as in the table."""
+    if not row["unique"]:
+        return (1, row["id"])
+    return (0, *gravity(row, manifest.settings.false_discovery_rate))
 
 
 def _row(row: dict[str, Any], own: list[dict[str, Any]], most: int) -> dict[str, Any]:
