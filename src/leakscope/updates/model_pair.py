@@ -16,6 +16,8 @@ from leakscope.updates.score_rule import ScoreRule
 
 BLOCK = 2**20
 """Probabilities of one model in memory at a time: 4 MB, which caches hold."""
+CHUNK = 16
+"""Blocks after which a search keeps what it has found: one or two seconds' work."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,11 @@ class PairedPrefixes:
         step = max(1, BLOCK // len(self.new.entries))
         for start in range(0, len(self), step):
             yield np.arange(start, min(start + step, len(self)))
+
+    def chunks(self) -> list[list[LongArray]]:
+        """The blocks, as many together as a killed search loses at most."""
+        blocks = list(self.blocks())
+        return [blocks[start : start + CHUNK] for start in range(0, len(blocks), CHUNK)]
 
 
 def matching_entries(old: Continuations, new: Continuations) -> LongArray | None:
