@@ -125,6 +125,8 @@ def kept_texts(
 ) -> int:
     """How many texts are scored already, as `measure_exposure` would score them."""
     lexicon, total = lexicon_of(manifest), 0
+    if not kept.is_begun:
+        return 0
     for number, record in enumerate(manifest.spaces):
         known = known_part(model, space_of(manifest, record), lexicon)
         if isinstance(known, str):

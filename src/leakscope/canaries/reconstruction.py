@@ -81,6 +81,8 @@ def kept_attacks(
     model: LanguageModel, manifest: CanaryManifest, how: AttackSettings, kept: KeptChunks
 ) -> tuple[int, int]:
     """How many canaries are attacked already: (greedily, by the beam)."""
+    if not kept.is_begun:
+        return 0, 0
     lexicon = lexicon_of(manifest)
     due = [each for each in manifest.canaries if not _unfit(model, each, how.given, lexicon)]
     batches = (GreedyAttack(model, cut(due, BATCH), how.given, lexicon), _beams(model, due, how))

@@ -74,6 +74,11 @@ class KeptChunks:
     """
     engine: Engine = field(default_factory=LocalEngine)
 
+    @property
+    def is_begun(self) -> bool:
+        """Whether there may be something."""
+        return self.folder is not None and self.folder.is_dir()
+
     def made(
         self, chunks: Chunks, sizes: Sequence[int] | None = None, progress: Progress = silent
     ) -> list[pa.Table]:

@@ -128,7 +128,7 @@ def search(
     groups = np.array_split(np.arange(len(first)), min(plan.groups, len(first)))
     shares = plan.shares(len(first))
     total = sum(plan.width_at(length, each) for each in shares for length in range(1, plan.length))
-    steps, known = _Steps(progress, total), KeptSearch.of(kept, plan, rule, prefix)
+    steps, known = _Steps(progress, total), KeptSearch.of(kept, plan, rule, prefix, root)
     by_length: list[list[Beam]] = [[] for _ in range(plan.length)]
     for number, rows in enumerate(groups):
         beam = first.at(rows)

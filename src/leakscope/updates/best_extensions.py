@@ -58,7 +58,7 @@ class Extensions(NamedTuple):
     @staticmethod
     def of(table: pa.Table) -> "Extensions":
         """From a file."""
-        return Extensions(*(table[name].to_numpy() for name in FOUND.names))
+        return Extensions(*(table[name].to_numpy().copy() for name in FOUND.names))
 
 
 def nothing() -> Extensions:

@@ -9,7 +9,7 @@ from leakscope.engine.kept_chunks import KeptChunks
 from leakscope.models.interface import Prefix
 from leakscope.records.artifacts import digest_of
 from leakscope.updates.best_extensions import FOUND, STATE, BestSoFar, Extensions
-from leakscope.updates.model_pair import BLOCK, CHUNK
+from leakscope.updates.model_pair import PairedPrefixes
 from leakscope.updates.score_rule import ScoreRule
 from leakscope.updates.search_plan import SearchPlan
 
@@ -25,14 +25,26 @@ class KeptSearch:
     terms: str
 
     @staticmethod
-    def of(kept: KeptChunks, plan: SearchPlan, rule: ScoreRule, prefix: Prefix) -> "KeptSearch":
-        """Of the search by this plan."""
-        terms = [asdict(plan), asdict(rule), list(prefix), BLOCK, CHUNK]
-        return KeptSearch(kept, digest_of(terms))
+    def of(
+        kept: KeptChunks, plan: SearchPlan, rule: ScoreRule, prefix: Prefix, root: PairedPrefixes
+    ) -> "KeptSearch":
+        """Of the search by this plan from this root, which is behind the prefix."""
+        steps = [root.block_rows, root.chunk_rows]
+        return KeptSearch(kept, digest_of([asdict(plan), asdict(rule), list(prefix), *steps]))
 
     def at(self, group: int, length: int) -> "KeptLength":
         """Of one length behind a group of first entries."""
         return KeptLength(self.chunks, digest_of([self.terms, group, length]))
+
+    def rows_done(self, plan: SearchPlan, root: PairedPrefixes) -> int:
+        """How many prefixes need not be extended again, about."""
+        chunk, total = root.chunk_rows, 0
+        for group, share in enumerate(plan.shares(min(plan.width, root.size))):
+            for length in range(2, plan.length + 1):
+                rows, mine = plan.width_at(length - 1, share), self.at(group, length)
+                done = rows if mine.is_done() else chunk * mine.chunks_done(-(-rows // chunk))
+                total += min(rows, done)
+        return total
 
 
 @dataclass(frozen=True)
