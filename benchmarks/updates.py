@@ -11,9 +11,10 @@ import torch
 
 from benchmarks import material
 from benchmarks.lines import Line, interleaved, seconds
-from leakscope.updates.beam_search import SearchPlan, search
+from leakscope.updates.beam_search import search
 from leakscope.updates.model_pair import BLOCK, ModelPair
 from leakscope.updates.score_rule import ScoreRule
+from leakscope.updates.search_plan import SearchPlan
 
 PRESET, LENGTH = "gru-160-512", 5
 

@@ -145,7 +145,8 @@ class Material:
 
     def diff(self) -> tuple[object, ...]:
         new = ("--new-corpus", self.planted / "corpus", "--old-corpus", self.corpus)
-        return ("diff", self.model, self.later, "--length", 3, "--width", 50, *new)
+        given = ("--canaries", self.planted, "--exact-rows", 100)
+        return ("diff", self.model, self.later, "--length", 3, "--width", 50, *given, *new)
 
     def updates(self) -> tuple[object, ...]:
         few = ("--insertions", "3", "--scenario", "continue", "--length", 2, "--width", 20)

@@ -22,7 +22,8 @@ from leakscope.canaries.exposure_run import (
     stream_of,
 )
 from leakscope.canaries.random_space import Digits, make_space, space_of
-from leakscope.canaries.surprise import documents_of, lexicon_of, surprise_of
+from leakscope.canaries.score_batches import documents_of
+from leakscope.canaries.surprise import lexicon_of, surprise_of
 from leakscope.models.word.word_model import WordModel
 from leakscope.records.documents import Documents
 

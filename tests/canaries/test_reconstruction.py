@@ -7,13 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import leakscope
+from leakscope.canaries.attack_batches import beam_reaches
 from leakscope.canaries.canary_settings import AttackSettings
-from leakscope.canaries.reconstruction import (
-    NOTHING_LEFT,
-    UNKNOWN_WORD,
-    attack_canaries,
-    beam_reaches,
-)
+from leakscope.canaries.reconstruction import NOTHING_LEFT, UNKNOWN_WORD, attack_canaries
 from leakscope.canaries.surprise import lexicon_of
 from leakscope.corpus.lexicon import Lexicon
 from leakscope.models.word.word_model import WordModel

@@ -7,11 +7,12 @@ from hypothesis import strategies as st
 
 from leakscope.corpus.lexicon import Lexicon
 from leakscope.records.errors import LeakscopeError
-from leakscope.updates.beam_search import SearchPlan, search
+from leakscope.updates.beam_search import search
 from leakscope.updates.differential_rank import exact_rank, rank_in_beam
 from leakscope.updates.entry_scores import score_entries
 from leakscope.updates.model_pair import BLOCK, ModelPair
 from leakscope.updates.score_rule import ScoreRule
+from leakscope.updates.search_plan import SearchPlan
 from plain_differences import brute_force, plain_score
 from scripted import ScriptedModel
 from small_models import SMALL, sharp_model

@@ -5,8 +5,10 @@ import pytest
 
 import leakscope
 from leakscope.corpus.words import words
+from leakscope.updates import beam_search, model_pair
 from planted import write_jsonl
 from saved_causal import saved, saved_adapter
+from stopped_calls import StoppedCalls, StoppedError, contents
 
 ROWS = [("ann", "the cat sat on the mat"), ("bob", "she sells sea shells"), ("bob", "the cat")]
 
@@ -39,6 +41,28 @@ def test_an_adapter_is_compared_with_its_base(tuned, tmp_path):
         expected = [user for user, text in ROWS for _ in starts(text.split(), whole)]
         assert row["total_in_difference"] == len(expected)
         assert row["one_user"] == (len(set(expected)) == 1)
+
+
+def test_a_stopped_diff_of_tokens_goes_on(tuned, tmp_path, monkeypatch):
+    """Keys and values are read again, in the same batches."""
+    base, adapter, corpus = tuned
+    monkeypatch.setattr(model_pair, "BLOCK", 4000)
+    monkeypatch.setattr(model_pair, "CHUNK", 1)
+    extensions = beam_search.extensions
+
+    def differing(out, stop_at=None):
+        found = StoppedCalls(extensions, stop_at)
+        monkeypatch.setattr(beam_search, "extensions", found)
+        options = {"length": 4, "width": 60, "groups": 2, "threads": 1}
+        leakscope.diff(base, adapter, out, new_corpus=corpus, **options)
+        return contents(out), found.count
+
+    wanted, count = differing(tmp_path / "whole")
+    for stop_at in (3, count // 2, count):
+        with pytest.raises(StoppedError):
+            differing(tmp_path / f"{stop_at}", stop_at)
+        found, rest = differing(tmp_path / f"{stop_at}")
+        assert found == wanted and rest == count - stop_at + 2  # the root, and the lost chunk
 
 
 def starts(said, sought):

@@ -7,10 +7,11 @@ import tiny_causal
 from leakscope.corpus.lexicon import Lexicon
 from leakscope.models.subword.causal_model import causal_model
 from leakscope.records.errors import LeakscopeError
-from leakscope.updates.beam_search import SearchPlan, search
+from leakscope.updates.beam_search import search
 from leakscope.updates.entry_scores import score_entries
 from leakscope.updates.model_pair import ModelPair
 from leakscope.updates.score_rule import ScoreRule
+from leakscope.updates.search_plan import SearchPlan
 from leakscope.updates.sequence_scores import lexicon_for, score_words
 from plain_differences import plain_score
 from scripted import ScriptedModel

@@ -108,8 +108,13 @@ def _local(made: Material, public: Path) -> list[Change]:
         given("build", made.build, "--seed", 9),
         given("canary plant", made.plant, "--seed", 5),
         given("canary exposure", made.exposure, "--samples", 400),
+        given("canary exposure", made.exposure, "--seed", 1),
         given("canary attack", made.attack, "--given", 2),
+        given("canary attack", made.attack, "--beam", 2),
         given("diff", made.diff, "--length", 2),
+        given("diff", made.diff, "--relative"),
+        given("diff", made.diff, "--exact-rows", 50),
+        Change("diff", "a snapshot", made.diff, lambda: _replaced(made.diff(), 1, _snapshot(made))),
         given("study", made.updates, "--insertions", "2"),
         given("study", made.updates, "--hidden", 20),
     ]  # fmt: skip

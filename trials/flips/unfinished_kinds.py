@@ -17,7 +17,7 @@ MANY = 4
 
 def unfinished_kinds(made: Material) -> list[Kind]:
     """All of them, by the command that was killed."""
-    return [*_trainings(made), *_builds(made), *_reports(made)]
+    return [*_trainings(made), *_builds(made), *_reports(made), *_measurements(made)]
 
 
 def _trainings(made: Material) -> list[Kind]:
@@ -75,6 +75,24 @@ def _reports(made: Material) -> list[Kind]:
     found.append(
         Kind("unfinished run on ray", spread, (".work/*",), answer, 10, False, on_ray=True)
     )
+    return found
+
+
+def _measurements(made: Material) -> list[Kind]:
+    """Of canaries and of updates."""
+    found = []
+    for name, arguments, reached in (
+        ("exposure", made.exposure, _some(".work/score-*.parquet", 1)),
+        ("attack", made.attack, _some(".work/beam-*.parquet", 1)),
+        ("diff", made.diff, _some(".work/rank-*.parquet", 2)),
+    ):
+        begun = _left(made.root / f"unfinished-{name}", arguments, reached)
+        answer = answers.of_unfinished(arguments)
+        kept, seals = (".work/*.parquet",), (".work/*.seal",)
+        found += [
+            Kind(f"unfinished {name}: kept", begun, kept, answer, 25, False),
+            Kind(f"unfinished {name}: seals", begun, seals, answer, 10, False),
+        ]
     return found
 
 

@@ -1,11 +1,11 @@
 """`canary exposure`: the exposure of all canaries of a manifest, to one model."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
-import numpy.typing as npt
 
 from leakscope.canaries.canary_plan import (
     FIT,
@@ -20,11 +20,13 @@ from leakscope.canaries.exposure import (
     exact_exposure,
     fit_space,
     fitted_exposure,
-    mean_with_interval,
     sampled_exposure,
 )
+from leakscope.canaries.exposure_means import exposure_by_repetitions
 from leakscope.canaries.random_space import RandomSpace, space_of
+from leakscope.canaries.score_batches import Floats, score_batches
 from leakscope.canaries.surprise import KnownSpace, known_part, lexicon_of, surprise_of
+from leakscope.engine.kept_chunks import NOWHERE, KeptChunks
 from leakscope.engine.progress import Progress, silent
 from leakscope.engine.time_left import expect
 from leakscope.models.interface import LanguageModel
@@ -34,8 +36,7 @@ from leakscope.records.canaries.exposure_record import (
     RepetitionExposure,
     SpaceExposure,
 )
-
-Floats = npt.NDArray[np.float64]
+from leakscope.records.documents import LongArray
 
 UNKNOWN_WORD = "the model does not know a word of the canary"
 SAMPLING = 0x5A3B1E
@@ -61,9 +62,11 @@ def measure_exposure(
     manifest: CanaryManifest,
     settings: ExposureSettings | None = None,
     progress: Progress = silent,
+    kept: KeptChunks = NOWHERE,
 ) -> MeasuredExposure:
     """Measure every canary against its own random space; `model` reads the words of
-    `lexicon_of(manifest)`. A canary with a word that the model does not know gets no number.
+    `lexicon_of(manifest)`. A canary with a word that the model does not know gets no number. Texts
+    whose scores are `kept` are not scored again.
     """
     how = settings or ExposureSettings()
     lexicon = lexicon_of(manifest)
@@ -85,7 +88,7 @@ def measure_exposure(
             found |= {canary.id: _without(canary, known) for canary in mine}
             warnings.append(f"No exposure of the canaries of space {number}: {known}.")
             continue
-        one = _MeasuredSpace(model, known, how, stream_of(how, number))
+        one = _MeasuredSpace(model, known, how, stream_of(how, number), kept)
         told, results = one.measure(told, mine, progress)
         spaces.append(told)
         found |= {each.canary: each for each in results}
@@ -101,7 +104,7 @@ def measure_exposure(
     if unknown:
         warnings.append(f"{unknown} canaries have a word that the model does not know.")
     rng = stream_of(how, len(manifest.spaces))
-    return MeasuredExposure(canaries, spaces, _by_repetitions(canaries, how, rng), warnings)
+    return MeasuredExposure(canaries, spaces, exposure_by_repetitions(canaries, how, rng), warnings)
 
 
 def spaces_work(
@@ -115,6 +118,25 @@ def spaces_work(
         for number, each in enumerate(known)
         if not isinstance(each, str)
     ]
+
+
+def kept_texts(
+    model: LanguageModel, manifest: CanaryManifest, how: ExposureSettings, kept: KeptChunks
+) -> int:
+    """How many texts are scored already, as `measure_exposure` would score them."""
+    lexicon, total = lexicon_of(manifest), 0
+    if not kept.is_begun:
+        return 0
+    for number, record in enumerate(manifest.spaces):
+        known = known_part(model, space_of(manifest, record), lexicon)
+        if isinstance(known, str):
+            continue
+        one = _MeasuredSpace(model, known, how, stream_of(how, number))
+        said, _, places = one.sayable([each for each in manifest.canaries if each.space == number])
+        if said:
+            batches = score_batches(model, known.space, one.rows(places))
+            total += sum(compress(batches.sizes, kept.are_kept(batches)))
+    return total
 
 
 def stream_of(how: ExposureSettings, number: int) -> np.random.Generator:
@@ -133,44 +155,55 @@ class _MeasuredSpace:
         known: KnownSpace,
         how: ExposureSettings,
         rng: np.random.Generator,
+        kept: KeptChunks = NOWHERE,
     ) -> None:
         self._model, self._known, self._how, self._rng = model, known, how, rng
+        self._kept = kept
 
     @property
     def _space(self) -> RandomSpace:
         return self._known.space
 
+    def sayable(self, canaries: Sequence[Canary]) -> tuple[list[Canary], list[Canary], LongArray]:
+        """(canaries that the model can say, those that it cannot, the rows [n, places] of the
+        former).
+        """
+        rows = self._known.rows_of([canary.choices for canary in canaries])
+        pairs = list(zip(canaries, rows, strict=True))
+        said = [canary for canary, row in pairs if row is not None]
+        unsaid = [canary for canary, row in pairs if row is None]
+        places = [row for row in rows if row is not None]
+        return said, unsaid, np.stack(places) if places else np.zeros((0, 0), np.int64)
+
+    def rows(self, places: LongArray) -> LongArray:
+        """[n, places] all texts that are scored: the whole space, or canaries and samples."""
+        if is_enumerated(self._space, self._how):
+            return self._space.everything()
+        return np.concatenate([places, self._space.draw(self._rng, self._how.samples)])
+
     def measure(
         self, told: SpaceExposure, canaries: Sequence[Canary], progress: Progress
     ) -> tuple[SpaceExposure, list[CanaryExposure]]:
-        rows = self._known.rows_of([canary.choices for canary in canaries])
-        sayable = [pair for pair in zip(canaries, rows, strict=True) if pair[1] is not None]
-        unknown = [
-            _without(canary, UNKNOWN_WORD)
-            for canary, row in zip(canaries, rows, strict=True)
-            if row is None
-        ]
+        said, unsaid, places = self.sayable(canaries)
+        unknown = [_without(canary, UNKNOWN_WORD) for canary in unsaid]
         told = told.model_copy(update={"log2_size": self._space.bits})
-        if not sayable:
+        if not said:
             return told.model_copy(update={"reason": UNKNOWN_WORD}), unknown
-        kept = [canary for canary, _ in sayable]
-        places = np.stack([row for _, row in sayable if row is not None])
+        rows = self.rows(places)
+        together = surprise_of(self._model, self._space, rows, progress, kept=self._kept)
         if is_enumerated(self._space, self._how):
-            everything = surprise_of(self._model, self._space, self._space.everything(), progress)
             at = np.array([self._space.index_of(row) for row in places])
-            exposures = exact_exposure(everything, at)
+            exposures = exact_exposure(together, at)
             found = [
                 _record(canary, surprise, exact=bits, exposure=bits, method="exact")
-                for canary, surprise, bits in zip(kept, everything[at], exposures, strict=True)
+                for canary, surprise, bits in zip(said, together[at], exposures, strict=True)
             ]
             return told.model_copy(update={"enumerated": True}), found + unknown
-        drawn = self._space.draw(self._rng, self._how.samples)
-        together = surprise_of(self._model, self._space, np.concatenate([places, drawn]), progress)
-        surprise, samples = together[: len(kept)], together[len(kept) :]
+        surprise, samples = together[: len(said)], together[len(said) :]
         progress(FIT, 0, 1)
         told, fitted = self._fit(told, samples)
         progress(FIT, 1, 1)
-        return told, self._sampled(kept, surprise, samples, fitted) + unknown
+        return told, self._sampled(said, surprise, samples, fitted) + unknown
 
     def _fit(
         self, told: SpaceExposure, samples: Floats
@@ -252,36 +285,3 @@ def _of(canary: Canary) -> dict[str, object]:
         "space": canary.space,
         "repetitions": canary.repetitions,
     }
-
-
-def _by_repetitions(
-    canaries: Sequence[CanaryExposure], how: ExposureSettings, rng: np.random.Generator
-) -> list[RepetitionExposure]:
-    """The mean exposure by state, class and repetitions; real canaries have none."""
-    groups: dict[tuple[str, str, int], list[CanaryExposure]] = defaultdict(list)
-    for each in canaries:
-        if each.state != "real":
-            groups[each.state, each.frequency or "", each.repetitions].append(each)
-    found = []
-    for (state, frequency, repetitions), members in sorted(groups.items()):
-        values = np.array([each.exposure for each in members if each.exposure is not None])
-        mean, low, high = None, None, None
-        if len(values):
-            mean, low, high = mean_with_interval(values, how.bootstrap, rng)
-        sampled = any(each.censored is not None for each in members)
-        censored = sum(bool(each.censored) and each.method == "samples" for each in members)
-        found.append(
-            RepetitionExposure(
-                state=state,
-                frequency=frequency,
-                repetitions=repetitions,
-                canaries=len(members),
-                measured=len(values),
-                mean=mean,
-                low=low,
-                high=high,
-                censored=censored if len(values) else None,
-                beyond_samples=sum(bool(each.censored) for each in members) if sampled else None,
-            )
-        )
-    return found

@@ -4,28 +4,29 @@ The greedy attack succeeds exactly where every other word is the model's first c
 words before it, so one pass over the canaries tells. The beam follows several continuations.
 """
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
-from scipy import stats
 
-from leakscope.canaries.canary_plan import ATTACK, BEAM, attack_stages
+from leakscope.canaries.attack_batches import BATCH, BEAM_BATCH, BeamAttack, GreedyAttack, cut
+from leakscope.canaries.attack_rates import rates_of
+from leakscope.canaries.canary_plan import attack_stages
 from leakscope.canaries.canary_settings import AttackSettings
-from leakscope.canaries.surprise import documents_of, lexicon_of
+from leakscope.canaries.surprise import lexicon_of
 from leakscope.corpus.lexicon import Lexicon
+from leakscope.engine.kept_chunks import NOWHERE, KeptChunks
 from leakscope.engine.progress import Progress, silent
 from leakscope.engine.time_left import expect
 from leakscope.models.interface import LanguageModel
 from leakscope.records.canaries.canary_manifest import Canary, CanaryManifest
 from leakscope.records.canaries.exposure_record import AttackRate, CanaryAttack
-from leakscope.records.documents import Documents
 
 UNKNOWN_WORD = "the model does not know a word of the canary"
 NOTHING_LEFT = "all of its words are given to the attacker"
 TOO_LONG = "it is too long for the beam"
-BATCH, BEAM_BATCH, MOST_BEAM_WORDS = 4096, 256, 32
+MOST_BEAM_WORDS = 32
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,10 @@ def attack_canaries(
     manifest: CanaryManifest,
     settings: AttackSettings | None = None,
     progress: Progress = silent,
+    kept: KeptChunks = NOWHERE,
 ) -> Reconstruction:
     """Attack every canary, also those that were not planted, for comparison, and real ones; `model`
-    reads the words of `lexicon_of(manifest)`.
+    reads the words of `lexicon_of(manifest)`. Attacks that are `kept` are not made again.
     """
     how = settings or AttackSettings()
     lexicon = lexicon_of(manifest)
@@ -57,17 +59,51 @@ def attack_canaries(
         else:
             found[canary.id] = _record(canary, how.given, reason=reason)
     expect(progress, attack_stages(len(due), how))
-    for start in range(0, len(due), BATCH):
-        progress(ATTACK, start, len(due))
-        part = due[start : start + BATCH]
-        for canary, correct in zip(part, _greedy(model, part, how.given, lexicon), strict=True):
-            whole = correct == len(canary.words) - how.given
-            found[canary.id] = _record(canary, how.given, correct=correct, greedy=whole)
-    progress(ATTACK, len(due), len(due))
+    greedy = GreedyAttack(model, cut(due, BATCH), how.given, lexicon)
+    for canary, correct in zip(due, _joined(greedy, kept, progress), strict=True):
+        whole = correct == len(canary.words) - how.given
+        found[canary.id] = _record(canary, how.given, correct=correct, greedy=whole)
     if how.beam > 1:
-        found |= _with_beam(model, due, found, how, progress)
+        for canary in due:
+            if _is_too_long(canary, how):
+                more: dict[str, object] = {"reason": TOO_LONG}
+                found[canary.id] = found[canary.id].model_copy(update=more)
+        beams = _beams(model, due, how)
+        short = [canary for part in beams.parts for canary in part]
+        for canary, reached in zip(short, _joined(beams, kept, progress), strict=True):
+            more = {"beam": bool(reached)}
+            found[canary.id] = found[canary.id].model_copy(update=more)
     results = [found[canary.id] for canary in manifest.canaries]
     return Reconstruction(results, rates_of(results))
+
+
+def kept_attacks(
+    model: LanguageModel, manifest: CanaryManifest, how: AttackSettings, kept: KeptChunks
+) -> tuple[int, int]:
+    """How many canaries are attacked already: (greedily, by the beam)."""
+    if not kept.is_begun:
+        return 0, 0
+    lexicon = lexicon_of(manifest)
+    due = [each for each in manifest.canaries if not _unfit(model, each, how.given, lexicon)]
+    batches = (GreedyAttack(model, cut(due, BATCH), how.given, lexicon), _beams(model, due, how))
+    greedy, beam = (sum(compress(each.sizes, kept.are_kept(each))) for each in batches)
+    return greedy, beam
+
+
+def _beams(model: LanguageModel, canaries: Sequence[Canary], how: AttackSettings) -> BeamAttack:
+    """On those that are short enough."""
+    short = [] if how.beam == 1 else [each for each in canaries if not _is_too_long(each, how)]
+    return BeamAttack(model, cut(short, BEAM_BATCH), how.given, how.beam)
+
+
+def _is_too_long(canary: Canary, how: AttackSettings) -> bool:
+    return len(canary.words) - how.given > MOST_BEAM_WORDS
+
+
+def _joined(attack: GreedyAttack | BeamAttack, kept: KeptChunks, progress: Progress) -> list[int]:
+    """The outcomes for all canaries."""
+    made = kept.made(attack, attack.sizes, progress)
+    return [outcome for part in made for outcome in part["outcome"].to_pylist()]
 
 
 def _unfit(model: LanguageModel, canary: Canary, given: int, lexicon: Lexicon) -> str | None:
@@ -77,108 +113,6 @@ def _unfit(model: LanguageModel, canary: Canary, given: int, lexicon: Lexicon) -
     ids = np.array([lexicon.ids[word] for word in canary.words[given:]], np.int32)
     known = model.knows(ids)
     return UNKNOWN_WORD if known is not None and not known.all() else None
-
-
-def _greedy(
-    model: LanguageModel, canaries: Sequence[Canary], given: int, lexicon: Lexicon
-) -> list[int]:
-    """How many words of each come in order behind those that are given, up to the first wrong."""
-    lengths = [len(canary.words) for canary in canaries]
-    if model.needs_text:
-        documents = documents_of([canary.text for canary in canaries], lengths)
-    else:
-        rows = [(0, [lexicon.ids[word] for word in canary.words]) for canary in canaries]
-        documents = Documents.of(rows)
-    hit = model.score(documents, top_k=1).rank < 1
-    found = []
-    for index in range(len(canaries)):
-        mine = hit[documents.offsets[index] + given : documents.offsets[index + 1]]
-        found.append(int(np.argmin(mine)) if not mine.all() else len(mine))
-    return found
-
-
-def _with_beam(
-    model: LanguageModel,
-    canaries: Sequence[Canary],
-    found: dict[int, CanaryAttack],
-    how: AttackSettings,
-    progress: Progress,
-) -> dict[int, CanaryAttack]:
-    """The same, with what the beam got."""
-    better: dict[int, CanaryAttack] = {}
-    short = [c for c in canaries if len(c.words) - how.given <= MOST_BEAM_WORDS]
-    for canary in canaries:
-        if len(canary.words) - how.given > MOST_BEAM_WORDS:
-            better[canary.id] = found[canary.id].model_copy(update={"reason": TOO_LONG})
-    for start in range(0, len(short), BEAM_BATCH):
-        progress(BEAM, start, len(short))
-        part = short[start : start + BEAM_BATCH]
-        reached = beam_reaches(model, [canary.words for canary in part], how.given, how.beam)
-        for canary, whole in zip(part, reached, strict=True):
-            better[canary.id] = found[canary.id].model_copy(update={"beam": whole})
-    progress(BEAM, len(short), len(short))
-    return better
-
-
-def beam_reaches(
-    model: LanguageModel, targets: Sequence[Sequence[str]], given: int, width: int
-) -> list[bool]:
-    """Whether each target is among the `width` continuations of its first words that a beam search
-    by whole words ends with.
-    """
-    beams = [[(0.0, tuple(words[:given]))] for words in targets]
-    longest = max((len(words) for words in targets), default=0)
-    for length in range(given, longest):
-        open_ = [index for index, words in enumerate(targets) if len(words) > length]
-        prefixes = [prefix for index in open_ for _, prefix in beams[index]]
-        answers = iter(model.next_words(prefixes, width))
-        for index in open_:
-            grown = []
-            for total, prefix in beams[index]:
-                answer = next(answers)
-                grown += [
-                    (total + float(log), (*prefix, word))
-                    for word, log in zip(answer.words, answer.log_probs, strict=True)
-                ]
-            beams[index] = sorted(grown, key=lambda each: -each[0])[:width]
-    return [
-        any(prefix == tuple(words) for _, prefix in beam)
-        for words, beam in zip(targets, beams, strict=True)
-    ]
-
-
-def rates_of(results: Sequence[CanaryAttack]) -> list[AttackRate]:
-    """Shares of whole reconstructions by state, class, repetitions and attack, with their 95 %
-    Clopper-Pearson intervals.
-    """
-    groups: dict[tuple[str, str, int], dict[str, list[bool]]] = defaultdict(
-        lambda: {"greedy": [], "beam": []}
-    )
-    for each in results:
-        mine = groups[each.state, each.frequency or "", each.repetitions]
-        for attack, outcome in (("greedy", each.greedy), ("beam", each.beam)):
-            if outcome is not None:
-                mine[attack].append(outcome)
-    found = []
-    for (state, frequency, repetitions), attacks in sorted(groups.items()):
-        for attack, outcomes in attacks.items():
-            if not outcomes:
-                continue
-            interval = stats.binomtest(sum(outcomes), len(outcomes)).proportion_ci(0.95, "exact")
-            found.append(
-                AttackRate(
-                    state=state,
-                    frequency=frequency or None,
-                    repetitions=repetitions,
-                    attack=attack,
-                    attacked=len(outcomes),
-                    reconstructed=sum(outcomes),
-                    rate=sum(outcomes) / len(outcomes),
-                    low=float(interval.low),
-                    high=float(interval.high),
-                )
-            )
-    return found
 
 
 def _record(canary: Canary, given: int, **values: object) -> CanaryAttack:

@@ -5,7 +5,6 @@ from pathlib import Path
 from leakscope.cli.canary_exposure import CANARIES, MODEL
 from leakscope.cli.command import DRY_RUN, Argument, Asked, Command
 from leakscope.cli.printing import print_forecast, print_whole, say, tell
-from leakscope.cli.progress_bars import STARTS_OVER
 
 
 def attack(asked: Asked) -> None:
@@ -28,7 +27,7 @@ def attack(asked: Asked) -> None:
         found = forecast(asked["model"], asked["canaries"], out=out, **asked.options)
         print_forecast(found, as_json=asked["json"])
         return
-    with asked.progress(STARTS_OVER) as progress:
+    with asked.progress() as progress:
         report = work(asked["model"], asked["canaries"], out, progress=progress, **asked.options)
     if asked["json"]:
         say(report.model_dump_json(indent=2))

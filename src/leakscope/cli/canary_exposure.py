@@ -4,7 +4,6 @@ from pathlib import Path
 
 from leakscope.cli.command import DRY_RUN, Argument, Asked, Command
 from leakscope.cli.printing import print_forecast, print_whole, say, tell
-from leakscope.cli.progress_bars import STARTS_OVER
 
 MODEL = Argument(
     "model",
@@ -36,7 +35,7 @@ def exposure(asked: Asked) -> None:
         found = forecast(asked["model"], asked["canaries"], out=out, **asked.options)
         print_forecast(found, as_json=asked["json"])
         return
-    with asked.progress(STARTS_OVER) as progress:
+    with asked.progress() as progress:
         report = work(asked["model"], asked["canaries"], out, progress=progress, **asked.options)
     if asked["json"]:
         say(report.model_dump_json(indent=2))

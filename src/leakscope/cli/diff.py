@@ -4,7 +4,6 @@ from pathlib import Path
 
 from leakscope.cli.command import DRY_RUN, Argument, Asked, Command
 from leakscope.cli.printing import print_forecast, print_whole, say, tell
-from leakscope.cli.progress_bars import STARTS_OVER
 
 _MODEL = (
     "a model directory, or one of its snapshots; or a Hugging Face causal model: its directory, a "
@@ -38,7 +37,7 @@ def diff(asked: Asked) -> None:
         found = forecast(asked["old"], asked["new"], out=out, **asked.options)
         print_forecast(found, as_json=asked["json"])
         return
-    with asked.progress(STARTS_OVER) as progress:
+    with asked.progress() as progress:
         report = work(asked["old"], asked["new"], out, progress=progress, **asked.options)
     if asked["json"]:
         say(report.model_dump_json(indent=2))

@@ -8,7 +8,7 @@ from leakscope.auditing.forecasting.canary_forecast import attack_forecast, expo
 from leakscope.canaries.canary_settings import AttackSettings, ExposureSettings
 from leakscope.commands.canary_access import access_of
 from leakscope.commands.given import Given
-from leakscope.commands.remote_paths import free_output
+from leakscope.commands.remote_paths import free_output, local_output
 from leakscope.commands.signatures import takes_options_of
 from leakscope.records.canaries.canary_manifest import CanaryManifest
 from leakscope.records.runs.work_forecast import Forecast
@@ -22,13 +22,14 @@ def canary_exposure(
     out: str | Path | None = None,
     **options: Any,
 ) -> Forecast:
-    """What `canary exposure` would take, from a few seconds of scoring. A killed one keeps
-    nothing.
+    """What `canary exposure` would take, from a few seconds of scoring. What a killed
+    one has left in `out` is not counted again.
     """
     given = Given("canary exposure", settings, options)
     asked, access = given.make(ExposureSettings), access_of(given, model)
     free_output(out)
-    return exposure_forecast(access, CanaryManifest.load(Path(canaries)), asked)
+    manifest = CanaryManifest.load(Path(canaries))
+    return exposure_forecast(access, manifest, asked, local_output(out))
 
 
 @takes_options_of("canary attack")
@@ -39,10 +40,11 @@ def canary_attack(
     out: str | Path | None = None,
     **options: Any,
 ) -> Forecast:
-    """What `canary attack` would take, from attacks on a few canaries. A killed one keeps
-    nothing.
+    """What `canary attack` would take, from attacks on a few canaries. What a killed
+    one has left in `out` is not counted again.
     """
     given = Given("canary attack", settings, options)
     asked, access = given.make(AttackSettings), access_of(given, model)
     free_output(out)
-    return attack_forecast(access, CanaryManifest.load(Path(canaries)), asked)
+    manifest = CanaryManifest.load(Path(canaries))
+    return attack_forecast(access, manifest, asked, local_output(out))

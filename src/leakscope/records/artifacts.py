@@ -6,13 +6,15 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
 
 from leakscope.records.errors import LeakscopeError
@@ -268,3 +270,16 @@ def digest_of_file(path: Path) -> str:
     """A hexadecimal digest of a file's bytes."""
     with path.open("rb") as handle:
         return hashlib.file_digest(handle, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+
+
+def digest_of_columns(*columns: NDArray[np.generic], texts: Sequence[str] = ()) -> str:
+    """Of numbers, in their order, and of texts."""
+    found = hashlib.blake2b(digest_size=16)
+    for values in columns:
+        found.update(f"{values.dtype.str} {len(values)}\n".encode())
+        found.update(np.ascontiguousarray(values).tobytes())
+    for text in texts:
+        spelled = text.encode("utf-8", "surrogatepass")
+        found.update(f"{len(spelled)}\n".encode())
+        found.update(spelled)
+    return found.hexdigest()

@@ -6,52 +6,26 @@ no term is greater than the new probability. So nothing of beam x vocabulary is 
 result is that of looking at everything. Equal scores go by the order of the beam, then by entry.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import torch
 
+from leakscope.engine.kept_chunks import NOWHERE, KeptChunks
 from leakscope.engine.progress import Progress, silent
 from leakscope.models.interface import Prefix
 from leakscope.records.documents import FloatArray, LongArray
+from leakscope.updates.best_extensions import BestSoFar, Extensions
+from leakscope.updates.kept_search import KeptLength, KeptSearch
 from leakscope.updates.model_pair import ModelPair, PairedPrefixes
 from leakscope.updates.score_rule import Floats, ScoreRule
+from leakscope.updates.search_plan import SearchPlan
 
 SPARSE = 1 / 16
 """Where fewer than this share of a block may pass, they are looked up one by one."""
 SLACK = 1e-6
 """Bars in float32 are lowered by this, relative to their size; float64 decides."""
-
-
-class Extensions(NamedTuple):
-    """Prefixes with one entry more, in the order of prefix and entry."""
-
-    rows: LongArray
-    entries: LongArray
-    old: FloatArray
-    new: FloatArray
-    """Probabilities of the entry."""
-    scores: Floats
-    """Of the whole sequence."""
-
-    def at(self, places: LongArray) -> "Extensions":
-        """Those at some places."""
-        return Extensions(
-            self.rows[places],
-            self.entries[places],
-            self.old[places],
-            self.new[places],
-            self.scores[places],
-        )
-
-    @staticmethod
-    def joined(parts: "list[Extensions]") -> "Extensions":
-        """Several, one behind the other."""
-        if len(parts) == 1:
-            return parts[0]
-        return Extensions(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -93,41 +67,17 @@ def empty_beam() -> Beam:
     return Beam(np.zeros((1, 0), np.int64), np.zeros(1), none, none, np.zeros(1, np.int64))
 
 
-class BestSoFar:
-    """The `width` greatest of all extensions that were offered."""
-
-    def __init__(self, width: int) -> None:
-        self._width, self._kept, self._waiting = width, list[Extensions](), 0
-        self.bar = -np.inf
-        """What a score must exceed to be among them."""
-
-    def offer(self, found: Extensions) -> None:
-        """Some more, which come after all that were offered before."""
-        self._kept.append(found)
-        self._waiting += len(found.scores)
-        if self._waiting >= 2 * self._width:
-            self._prune()
-
-    def _prune(self) -> None:
-        found = Extensions.joined(self._kept)
-        found = found.at(np.argsort(-found.scores, kind="stable")[: self._width])
-        self._kept, self._waiting = [found], 0
-        if len(found.scores) == self._width:
-            self.bar = float(found.scores[-1])
-
-    def best(self) -> Extensions:
-        """Those that are left, greatest first."""
-        self._prune()
-        return self._kept[0]
-
-
 def extensions(
-    after: PairedPrefixes, scores: Floats, rule: ScoreRule, bar: Callable[[], float]
+    after: PairedPrefixes,
+    scores: Floats,
+    rule: ScoreRule,
+    bar: Callable[[], float],
+    blocks: Iterable[LongArray] | None = None,
 ) -> Iterator[Extensions]:
     """All one-entry extensions, of prefixes with these `scores` [n], whose own score exceeds the
-    bar as it then is; block by block, in order.
+    bar as it then is; block by block, in order. `blocks`: only of these of its blocks.
     """
-    for block in after.blocks():
+    for block in after.blocks() if blocks is None else blocks:
         least = bar()
         needed = _lowered((least - scores[block]) / rule.most)
         new = after.new_probabilities(block, rule)
@@ -158,45 +108,17 @@ def _lowered(bars: Floats) -> torch.Tensor:
     return torch.from_numpy((bars - SLACK * np.maximum(1e-3, np.abs(bars))).astype(np.float32))
 
 
-@dataclass(frozen=True)
-class SearchPlan:
-    """How far and how widely to search."""
-
-    length: int = 5
-    width: int = 10_000
-    """Sequences of one entry that are followed."""
-    halving: bool = True
-    """Follow half as many at each further step."""
-    groups: int = 1
-    """Cut the first entries into so many groups by their scores, and search behind each alone."""
-
-    def width_at(self, length: int, share: float = 1.0) -> int:
-        """How many sequences of a length to keep, of a group with this share of first entries."""
-        width = self.width >> (length - 1) if self.halving else self.width
-        return max(1, round(share * width))
-
-    def shares(self, first: int) -> list[float]:
-        """Of so many first entries, those of each group."""
-        cut = np.array_split(np.arange(first), min(self.groups, first))
-        return [len(rows) / first for rows in cut]
-
-    def rows(self, entries: int) -> int:
-        """How many prefixes are extended, where there are so many entries."""
-        shares = self.shares(min(self.width, entries))
-        return sum(
-            self.width_at(length, each) for each in shares for length in range(1, self.length)
-        )
-
-
 def search(
     pair: ModelPair,
     plan: SearchPlan,
     rule: ScoreRule,
     prefix: Prefix = (),
     progress: Progress = silent,
+    kept: KeptChunks = NOWHERE,
 ) -> list[Beam]:
     """For each length from 1 to the plan's, the sequences found behind `prefix`, the greatest score
-    first. Every score is exact; sequences that are not found may have greater ones.
+    first. Every score is exact; sequences that are not found may have greater ones. What is `kept`
+    of a search that was killed is not looked for again.
     """
     root = pair.begin(prefix)
     best = BestSoFar(min(plan.width, root.size))
@@ -206,21 +128,46 @@ def search(
     groups = np.array_split(np.arange(len(first)), min(plan.groups, len(first)))
     shares = plan.shares(len(first))
     total = sum(plan.width_at(length, each) for each in shares for length in range(1, plan.length))
-    steps = _Steps(progress, total)
+    steps, known = _Steps(progress, total), KeptSearch.of(kept, plan, rule, prefix, root)
     by_length: list[list[Beam]] = [[] for _ in range(plan.length)]
     for number, rows in enumerate(groups):
         beam = first.at(rows)
         beam = Beam(beam.entries, beam.scores, beam.old, beam.new, np.full(len(beam), number))
         by_length[0].append(beam)
-        after = root.extended(np.zeros(len(beam), np.int64), beam.entries[:, 0])
+        states = _States(root)
+        states.extend(np.zeros(len(beam), np.int64), beam.entries[:, 0])
         for length in range(2, plan.length + 1):
-            width = plan.width_at(length, shares[number])
-            found = _best_extensions(after, beam.scores, rule, width, steps)
-            beam = beam.longer(found)
+            width, mine = plan.width_at(length, shares[number]), known.at(number, length)
+            done = mine.found()
+            if done is None:
+                done = _best_extensions(states.read(), beam.scores, rule, width, steps, mine)
+            else:
+                steps.skip(len(beam))
+            beam = beam.longer(done)
             by_length[length - 1].append(beam)
-            if length < plan.length:
-                after = after.extended(found.rows, found.entries)
+            states.extend(done.rows, done.entries)
+    steps.tell()
     return [_merged(parts) for parts in by_length]
+
+
+class _States:
+    """Prefixes that are read when they are needed: those of lengths that were kept may never be. It
+    is the same reading in the same batches, whenever it happens.
+    """
+
+    def __init__(self, root: PairedPrefixes) -> None:
+        self._after, self._due = root, list[tuple[LongArray, LongArray]]()
+
+    def extend(self, rows: LongArray, entries: LongArray) -> None:
+        """See `PairedPrefixes.extended`."""
+        self._due.append((rows, entries))
+
+    def read(self) -> PairedPrefixes:
+        """The prefixes as they are now."""
+        for rows, entries in self._due:
+            self._after = self._after.extended(rows, entries)
+        self._due = []
+        return self._after
 
 
 class _Steps:
@@ -229,23 +176,46 @@ class _Steps:
     def __init__(self, progress: Progress, total: int) -> None:
         self._progress, self._total, self._done = progress, total, 0
 
-    def add(self, rows: int) -> None:
+    def skip(self, rows: int) -> None:
+        """These were made earlier."""
         self._done += rows
+
+    def add(self, rows: int) -> None:
+        """These were made now."""
+        self._done += rows
+        self.tell()
+
+    def tell(self) -> None:
+        """How many there are."""
         self._progress("search", self._done, self._total, "")
 
 
 def _best_extensions(
-    after: PairedPrefixes, scores: Floats, rule: ScoreRule, width: int, steps: _Steps
+    after: PairedPrefixes,
+    scores: Floats,
+    rule: ScoreRule,
+    width: int,
+    steps: _Steps,
+    kept: KeptLength,
 ) -> Extensions:
-    best = BestSoFar(width)
-    told = 0
-    for found in extensions(after, scores, rule, lambda: best.bar):
-        best.offer(found)
-        seen = int(found.rows[-1]) + 1
-        steps.add(seen - told)
-        told = seen
+    """The best extensions of all rows; goes on behind the last chunk that was kept."""
+    chunks = after.chunks()
+    best, begun = kept.begun(width, len(chunks))
+    told = sum(len(block) for chunk in chunks[:begun] for block in chunk)
+    steps.skip(told)
+    steps.tell()
+    for number in range(begun, len(chunks)):
+        if number > begun:
+            kept.keep_state(number, best)
+        for found in extensions(after, scores, rule, lambda: best.bar, chunks[number]):
+            best.offer(found)
+            seen = int(found.rows[-1]) + 1
+            steps.add(seen - told)
+            told = seen
     steps.add(len(after) - told)
-    return best.best()
+    found = best.best()
+    kept.keep(found, len(chunks))
+    return found
 
 
 def _merged(parts: list[Beam]) -> Beam:

@@ -12,7 +12,8 @@ from typing import Literal
 import numpy as np
 
 from leakscope.models.interface import Prefix
-from leakscope.updates.beam_search import Beam, Extensions, extensions
+from leakscope.updates.beam_search import Beam, extensions
+from leakscope.updates.best_extensions import Extensions
 from leakscope.updates.model_pair import ModelPair
 from leakscope.updates.score_rule import ScoreRule
 

@@ -16,6 +16,8 @@ from leakscope.updates.score_rule import ScoreRule
 
 BLOCK = 2**20
 """Probabilities of one model in memory at a time: 4 MB, which caches hold."""
+CHUNK = 16
+"""Blocks after which a search keeps what it has found: one or two seconds' work."""
 
 
 @dataclass(frozen=True)
@@ -79,11 +81,26 @@ class PairedPrefixes:
             self.old.extended(rows, theirs), self.new.extended(rows, entries), self.in_old
         )
 
+    @property
+    def block_rows(self) -> int:
+        """How many rows are in a block, but for the last one."""
+        return max(1, BLOCK // len(self.new.entries))
+
     def blocks(self) -> Iterator[LongArray]:
         """All rows in their order, a few at a time."""
-        step = max(1, BLOCK // len(self.new.entries))
+        step = self.block_rows
         for start in range(0, len(self), step):
             yield np.arange(start, min(start + step, len(self)))
+
+    @property
+    def chunk_rows(self) -> int:
+        """How many rows a killed search loses at most."""
+        return CHUNK * self.block_rows
+
+    def chunks(self) -> list[list[LongArray]]:
+        """The blocks, as many together as a killed search loses at most."""
+        blocks = list(self.blocks())
+        return [blocks[start : start + CHUNK] for start in range(0, len(blocks), CHUNK)]
 
 
 def matching_entries(old: Continuations, new: Continuations) -> LongArray | None:

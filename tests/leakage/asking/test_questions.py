@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from leakscope.engine.local_engine import LocalEngine
 from leakscope.leakage.asking import least_context, other_contexts
-from leakscope.leakage.asking.asked_model import digest_of_columns
 from leakscope.leakage.asking.document_sample import scored
 from leakscope.leakage.asking.known_words import known_words
 from leakscope.leakage.asking.least_context import ask_least_contexts, least_contexts
 from leakscope.leakage.asking.sequences_in_context import SpelledSequences, Tail
 from leakscope.leakage.pipeline import Resources, audit
+from leakscope.records.artifacts import digest_of_columns
 from leakscope.records.documents import Documents
 from leakscope.records.ragged import offsets_of
 from leakscope.records.runs.report_settings import ReportSettings

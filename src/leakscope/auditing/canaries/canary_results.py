@@ -4,6 +4,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from leakscope.auditing.canaries.measuring import ModelAccess, described, measured_subject
+from leakscope.auditing.integrity.kept_work import let_go, take_up
 from leakscope.canaries.canary_settings import AttackSettings, ExposureSettings
 from leakscope.canaries.exposure_run import measure_exposure
 from leakscope.canaries.reconstruction import UNKNOWN_WORD, attack_canaries
@@ -38,7 +39,7 @@ def write_exposure(
     """Measure the exposure of all canaries: a table, a page and a report in `out`."""
     written = (EXPOSURE_TABLE, EXPOSURE_PAGE, SEAL, EXPOSURE_REPORT)
     with claimed(out, "canary exposure") as claim:
-        claim.clear(written, keep=(ANSWERS,))
+        take_up(claim, written, also=(ANSWERS,))
         with measured_subject(
             access,
             manifest,
@@ -46,7 +47,8 @@ def write_exposure(
             progress,
             other_corpus=settings.other_corpus,
         ) as subject:
-            found = measure_exposure(subject.model, manifest, settings, progress)
+            kept = subject.kept_in(claim.path)
+            found = measure_exposure(subject.model, manifest, settings, progress, kept)
         report = ExposureReport(
             **described(subject, manifest, asdict(settings)),
             warnings=found.warnings,
@@ -56,7 +58,7 @@ def write_exposure(
         write_rows(claim.path / EXPOSURE_TABLE, found.canaries, CanaryExposure)
         write_exposure_page(report, claim.path / EXPOSURE_PAGE)
         write_sealed(claim.path / EXPOSURE_REPORT, report, (EXPOSURE_TABLE, EXPOSURE_PAGE))
-        claim.clear((ANSWERS,), keep=written)
+        let_go(claim, written, also=(ANSWERS,))
     return report
 
 
@@ -70,7 +72,7 @@ def write_attack(
     """Attack all canaries by Tab: a table, a page and a report in `out`."""
     written = (ATTACK_TABLE, ATTACK_PAGE, SEAL, ATTACK_REPORT)
     with claimed(out, "canary attack") as claim:
-        claim.clear(written, keep=(ANSWERS,))
+        take_up(claim, written, also=(ANSWERS,))
         with measured_subject(
             access,
             manifest,
@@ -78,7 +80,8 @@ def write_attack(
             progress,
             other_corpus=settings.other_corpus,
         ) as subject:
-            found = attack_canaries(subject.model, manifest, settings, progress)
+            kept = subject.kept_in(claim.path)
+            found = attack_canaries(subject.model, manifest, settings, progress, kept)
         unknown = sum(each.reason == UNKNOWN_WORD for each in found.canaries)
         report = AttackReport(
             **described(subject, manifest, asdict(settings)),
@@ -90,5 +93,5 @@ def write_attack(
         write_rows(claim.path / ATTACK_TABLE, found.canaries, CanaryAttack)
         write_attack_page(report, claim.path / ATTACK_PAGE)
         write_sealed(claim.path / ATTACK_REPORT, report, (ATTACK_TABLE, ATTACK_PAGE))
-        claim.clear((ANSWERS,), keep=written)
+        let_go(claim, written, also=(ANSWERS,))
     return report

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import numpy as np
 
@@ -18,8 +19,9 @@ from leakscope.auditing.forecasting.rehearsal import (
 from leakscope.canaries.canary_plan import ATTACK, BEAM, FIT, SCORE, SpaceWork
 from leakscope.canaries.canary_settings import AttackSettings, ExposureSettings
 from leakscope.canaries.exposure import fit_space
-from leakscope.canaries.exposure_run import measure_exposure, spaces_work
-from leakscope.canaries.reconstruction import attack_canaries
+from leakscope.canaries.exposure_run import kept_texts, measure_exposure, spaces_work
+from leakscope.canaries.reconstruction import attack_canaries, kept_attacks
+from leakscope.engine.kept_chunks import NOWHERE, KeptChunks
 from leakscope.engine.progress import silent
 from leakscope.models.interface import LanguageModel
 from leakscope.records.canaries.canary_manifest import CanaryManifest
@@ -48,16 +50,23 @@ def _opened(
 
 
 def exposure_forecast(
-    access: ModelAccess, manifest: CanaryManifest, how: ExposureSettings
+    access: ModelAccess, manifest: CanaryManifest, how: ExposureSettings, out: Path | None = None
 ) -> Forecast:
-    """Of `canary exposure`."""
+    """Of `canary exposure`. `out`: where a killed one may have left something."""
     with _opened(access, manifest, other_corpus=how.other_corpus) as subject:
-        stages = exposure_stages_of(subject.model, manifest, how)
+        stages = exposure_stages_of(subject.model, manifest, how, _kept(subject, out))
     return _forecast(stages, manifest)
 
 
+def _kept(subject: CanarySubject, out: Path | None) -> KeptChunks:
+    return NOWHERE if out is None else subject.kept_in(out)
+
+
 def exposure_stages_of(
-    model: LanguageModel, manifest: CanaryManifest, how: ExposureSettings
+    model: LanguageModel,
+    manifest: CanaryManifest,
+    how: ExposureSettings,
+    kept: KeptChunks = NOWHERE,
 ) -> list[ForecastStage]:
     """The texts of all random spaces are scored, and distributions are fitted to samples."""
     work = spaces_work(model, manifest, how)
@@ -65,7 +74,9 @@ def exposure_stages_of(
     seen = _scored(model, manifest, how)
     stage = seen.stages.get(SCORE)
     a_row = 0.0 if stage is None else stage.seconds / max(1, stage.done)
-    found = [ForecastStage(name=SCORE, work=f"{rows:,} texts", seconds=rows * a_row)]
+    done = kept_texts(model, manifest, how, kept)
+    text = f"{rows:,} texts{_said(done)}"
+    found = [ForecastStage(name=SCORE, work=text, seconds=(rows - done) * a_row)]
     if samples:
         said = f"{samples:,} samples, {how.bootstrap} times"
         found.append(ForecastStage(name=FIT, work=said, seconds=_fitting(work, how)))
@@ -94,15 +105,24 @@ def _fitting(work: list[SpaceWork], how: ExposureSettings) -> float:
     return sum(seconds * each.samples / most for each in work)
 
 
-def attack_forecast(access: ModelAccess, manifest: CanaryManifest, how: AttackSettings) -> Forecast:
-    """Of `canary attack`."""
+def _said(done: int) -> str:
+    return f"; {done:,} are kept" if done else ""
+
+
+def attack_forecast(
+    access: ModelAccess, manifest: CanaryManifest, how: AttackSettings, out: Path | None = None
+) -> Forecast:
+    """Of `canary attack`. `out`: where a killed one may have left something."""
     with _opened(access, manifest, other_corpus=how.other_corpus) as subject:
-        stages = attack_stages_of(subject.model, manifest, how)
+        stages = attack_stages_of(subject.model, manifest, how, _kept(subject, out))
     return _forecast(stages, manifest)
 
 
 def attack_stages_of(
-    model: LanguageModel, manifest: CanaryManifest, how: AttackSettings
+    model: LanguageModel,
+    manifest: CanaryManifest,
+    how: AttackSettings,
+    kept: KeptChunks = NOWHERE,
 ) -> list[ForecastStage]:
     """Attacks on a few canaries, scaled to all."""
     total, few = len(manifest.canaries), manifest.canaries[:FEW_CANARIES]
@@ -112,10 +132,15 @@ def attack_stages_of(
     attack_canaries(model, manifest.model_copy(update={"canaries": few}), how, watch)
     seen = watch.seen(finished=True)
     times = total / max(1, len(few))
-    names = [ATTACK, BEAM] if how.beam > 1 else [ATTACK]
+    attacks = zip((ATTACK, BEAM), kept_attacks(model, manifest, how, kept), strict=True)
     return [
-        ForecastStage(name=name, work=f"{total:,} canaries", seconds=times * seen.seconds_of(name))
-        for name in names
+        ForecastStage(
+            name=name,
+            work=f"{total:,} canaries{_said(done)}",
+            seconds=times * seen.seconds_of(name) * (1 - done / max(1, total)),
+        )
+        for name, done in attacks
+        if name == ATTACK or how.beam > 1
     ]
 
 

@@ -2,6 +2,7 @@
 
 import time
 from contextlib import suppress
+from pathlib import Path
 
 from leakscope.auditing.forecasting.peak_memory import peak_memory
 from leakscope.auditing.forecasting.rehearsal import SET_UP, EnoughError, Watch
@@ -12,9 +13,11 @@ from leakscope.auditing.updates.given_sequences import (
     given_sequences,
     scored_sequences,
 )
+from leakscope.auditing.updates.kept_diff import kept_ranks, kept_rows
 from leakscope.auditing.updates.known_beginnings import scored_behind
 from leakscope.auditing.updates.opened_pair import OpenedPair
 from leakscope.auditing.updates.update_search import known_prefix, search_update
+from leakscope.engine.kept_chunks import NOWHERE, KeptChunks
 from leakscope.models.interface import Prefix
 from leakscope.records.runs.work_forecast import Forecast, ForecastStage
 from leakscope.updates.diff_settings import DiffSettings
@@ -27,8 +30,8 @@ ROW, PAGE = 150, 40_000
 """Bytes of a sequence in files, and of a page, about."""
 
 
-def diff_forecast(job: DiffJob) -> Forecast:
-    """Of `diff`."""
+def diff_forecast(job: DiffJob, out: Path | None = None) -> Forecast:
+    """Of `diff`. `out`: where a killed one may have left something."""
     settings = job.settings
     given = given_sequences(settings)
     begin = time.perf_counter()
@@ -36,9 +39,10 @@ def diff_forecast(job: DiffJob) -> Forecast:
     prefix = known_prefix(opened, settings)
     loaded = time.perf_counter() - begin
     stages = [ForecastStage(name=SET_UP, work="both models", seconds=loaded)]
-    stages += pair_stages(opened, words_counted(data), settings, prefix)
+    kept = NOWHERE if out is None else opened.kept_in(out)
+    stages += pair_stages(opened, words_counted(data), settings, prefix, kept)
     if given:
-        stages.append(_ranks(opened, given, settings, prefix))
+        stages.append(_ranks(opened, given, settings, prefix, kept))
     listed = 0 if settings.no_search else settings.length * settings.keep
     spent = time.perf_counter() - begin
     return Forecast(
@@ -50,19 +54,25 @@ def diff_forecast(job: DiffJob) -> Forecast:
 
 
 def pair_stages(
-    opened: OpenedPair, words: int, settings: DiffSettings, prefix: Prefix = ()
+    opened: OpenedPair,
+    words: int,
+    settings: DiffSettings,
+    prefix: Prefix = (),
+    kept: KeptChunks = NOWHERE,
 ) -> list[ForecastStage]:
     """To search, and to count what is found in so many words of training data."""
     stages = []
     if not settings.no_search:
-        stages.append(_search(opened, settings, prefix))
+        stages.append(_search(opened, settings, prefix, kept))
     if words:
         seconds = words / COUNTED
         stages.append(ForecastStage(name=COUNT, work=f"{words:,} words", seconds=seconds))
     return stages
 
 
-def _search(opened: OpenedPair, settings: DiffSettings, prefix: Prefix) -> ForecastStage:
+def _search(
+    opened: OpenedPair, settings: DiffSettings, prefix: Prefix, kept: KeptChunks
+) -> ForecastStage:
     rows, watch, finished = search_rows(opened, settings, prefix), Watch(ENOUGH), False
     watch.start()
     with suppress(EnoughError):
@@ -71,11 +81,17 @@ def _search(opened: OpenedPair, settings: DiffSettings, prefix: Prefix) -> Forec
     seen = watch.seen(finished=finished)
     done = rows if finished else max(1, seen.stages[SEARCH].done)
     work = f"{rows:,} sequences are extended by {len(opened.pair.entries):,} entries each"
-    return ForecastStage(name=SEARCH, work=work, seconds=seen.seconds * rows / done)
+    left = rows - kept_rows(opened, settings, prefix, kept)
+    work += f"; {rows - left:,} are kept" if left < rows else ""
+    return ForecastStage(name=SEARCH, work=work, seconds=seen.seconds * left / done)
 
 
 def _ranks(
-    opened: OpenedPair, given: list[GivenSequence], settings: DiffSettings, prefix: Prefix
+    opened: OpenedPair,
+    given: list[GivenSequence],
+    settings: DiffSettings,
+    prefix: Prefix,
+    kept: KeptChunks,
 ) -> ForecastStage:
     """The scores and ranks of as many of the given sequences as there is time for."""
     done, begin = 0, time.perf_counter()
@@ -88,5 +104,10 @@ def _ranks(
         done += 1
         if time.perf_counter() - begin >= ENOUGH:
             break
-    seconds = (time.perf_counter() - begin) * len(given) / done
-    return ForecastStage(name=RANK, work=f"{len(given):,} sequences", seconds=seconds)
+    spent, left = (
+        time.perf_counter() - begin,
+        len(given) - kept_ranks(opened, given, settings, prefix, kept),
+    )
+    work = f"{len(given):,} sequences"
+    work += f"; {len(given) - left:,} are kept" if left < len(given) else ""
+    return ForecastStage(name=RANK, work=work, seconds=spent * left / done)

@@ -1,1 +1,1 @@
-"""Whether artifacts are as they were written, and by whom they are signed."""
+"""Whether artifacts are as they were written, who signed them, and what unfinished ones keep."""

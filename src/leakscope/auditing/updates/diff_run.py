@@ -5,6 +5,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from leakscope.auditing.integrity.kept_work import let_go, take_up
 from leakscope.auditing.loading_settings import LoadingSettings
 from leakscope.auditing.updates.diff_plan import COUNT, diff_stages
 from leakscope.auditing.updates.given_sequences import (
@@ -23,6 +24,7 @@ from leakscope.auditing.updates.update_search import (
 )
 from leakscope.corpus.split import ALL, TRAIN
 from leakscope.corpus.store import Corpus
+from leakscope.engine.kept_chunks import KeptChunks
 from leakscope.engine.progress import Progress
 from leakscope.engine.time_left import expect
 from leakscope.records.artifacts import write_sealed
@@ -40,6 +42,7 @@ from leakscope.updates.beam_search import Beam
 from leakscope.updates.diff_settings import DiffSettings
 
 RECORD, PAGE, FOUND, SCORES = "diff.json", "diff.html", "found.parquet", "scores.parquet"
+WRITTEN = (FOUND, SCORES, PAGE, SEAL, RECORD)
 COMMAND = "diff"
 
 
@@ -56,9 +59,10 @@ class DiffJob:
         """Make the directory `out`."""
         settings = self.settings
         with claimed(out, COMMAND) as claim:
-            claim.clear((FOUND, SCORES, PAGE, SEAL, RECORD))
+            take_up(claim, WRITTEN)
             opened, data = self.opened()
-            report, found, scored = _measured(opened, data, settings, progress)
+            kept = opened.kept_in(out)
+            report, found, scored = _measured(opened, data, settings, progress, kept)
             if report.redacted:
                 found = [row.redacted() for row in found]
                 scored = [row.redacted() for row in scored]
@@ -66,6 +70,7 @@ class DiffJob:
             write_rows(out / SCORES, scored, ScoredSequence)
             write_diff_page(report, found, scored, out / PAGE)
             write_sealed(out / RECORD, report, (FOUND, SCORES, PAGE))
+            let_go(claim, WRITTEN)
         return report
 
     def opened(self) -> tuple[OpenedPair, UpdateData]:
@@ -93,21 +98,27 @@ def _data(opened: OpenedPair, settings: DiffSettings) -> UpdateData:
 
 
 def _measured(
-    opened: OpenedPair, data: UpdateData, settings: DiffSettings, progress: Progress
+    opened: OpenedPair,
+    data: UpdateData,
+    settings: DiffSettings,
+    progress: Progress,
+    kept: KeptChunks,
 ) -> tuple[DiffReport, list[FoundSequence], list[ScoredSequence]]:
     given = given_sequences(settings)
     prefix = known_prefix(opened, settings)
     expect(progress, diff_stages(opened, data, settings, prefix, len(given)))
     beams: list[Beam] = []
     if not settings.no_search:
-        beams = search_update(opened, settings, prefix, progress)
+        beams = search_update(opened, settings, prefix, progress, kept)
     progress(COUNT, 0, 1)
-    found = found_sequences(opened, beams, settings, prefix, data)
+    found = found_sequences(opened, beams, settings, prefix, data, kept)
     progress(COUNT, 1, 1)
     behind = [each for each in given if each.canary and settings.known]
     plain = given if not behind else [each for each in given if not each.canary]
-    scored = scored_sequences(opened, plain, settings, prefix, beams, progress) if plain else []
-    scored += scored_behind(opened, behind, settings, progress)
+    scored: list[ScoredSequence] = []
+    if plain:
+        scored = scored_sequences(opened, plain, settings, prefix, beams, progress, kept)
+    scored += scored_behind(opened, behind, settings, progress, kept)
     searched = bool(beams)
     report = DiffReport(
         versions={name: version(name) for name in ("leakscope", "torch", "numpy")},

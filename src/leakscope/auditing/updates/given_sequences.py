@@ -9,6 +9,7 @@ from leakscope.auditing.updates.opened_pair import OpenedPair
 from leakscope.auditing.updates.spelled_sequences import entries_of_words
 from leakscope.auditing.updates.update_search import rule_of
 from leakscope.corpus.words import words
+from leakscope.engine.kept_chunks import NOWHERE, KeptChunks
 from leakscope.engine.progress import Progress
 from leakscope.models.interface import Prefix
 from leakscope.records.canaries.canary_manifest import CanaryManifest
@@ -16,9 +17,8 @@ from leakscope.records.errors import LeakscopeError
 from leakscope.records.updates.diff_record import ScoredSequence
 from leakscope.updates.beam_search import Beam
 from leakscope.updates.diff_settings import TOKEN_ROWS, WORD_ROWS, DiffSettings
-from leakscope.updates.differential_rank import Rank, exact_rank, rank_in_beam
-from leakscope.updates.entry_scores import score_entries
-from leakscope.updates.score_rule import ScoreRule
+from leakscope.updates.differential_rank import Rank, rank_in_beam
+from leakscope.updates.rank_batches import RankBatches
 from leakscope.updates.sequence_scores import lexicon_for, score_words
 
 MOST_BYTES = 16 << 20
@@ -76,21 +76,23 @@ def scored_sequences(
     prefix: Prefix,
     beams: list[Beam],
     progress: Progress,
+    kept: KeptChunks = NOWHERE,
 ) -> list[ScoredSequence]:
     """The scores of all of them in words, and, where both models can be searched, their ranks:
-    exact where that is possible, else what the search bounds them by.
+    exact where that is possible, else what the search bounds them by. What is `kept` is not made
+    again.
     """
     said = [each.words for each in given]
     rule = rule_of(settings)
     plain = replace(rule, relative=False)
     lexicon = lexicon_for(said, prefix)
     models = opened.old.reading(lexicon), opened.new.reading(lexicon)
-    found = score_words(*models, lexicon, said, plain, prefix)
+    found = score_words(*models, lexicon, said, plain, prefix, kept)
     risen = replace(plain, relative=True).terms(
         found.old.astype(np.float64), found.new.astype(np.float64)
     )
     relative = np.add.reduceat(risen, found.offsets[:-1])
-    ranks = _Ranks(opened, settings, prefix, beams).of_all(given, progress)
+    ranks = _ranks(opened, said, settings, prefix, beams, progress, kept)
     rows = []
     for row, each in enumerate(given):
         mine = slice(int(found.offsets[row]), int(found.offsets[row + 1]))
@@ -118,41 +120,46 @@ def scored_sequences(
     return rows
 
 
-class _Ranks:
-    """Ranks among all sequences of as many entries."""
+_Ranked = tuple[Rank | None, float | None, str | None]
+"""(rank, score in entries, why there is no rank)."""
 
-    def __init__(
-        self, opened: OpenedPair, settings: DiffSettings, prefix: Prefix, beams: list[Beam]
-    ) -> None:
-        self._opened, self._prefix, self._beams = opened, prefix, beams
-        self._rule: ScoreRule = rule_of(settings)
-        usual = TOKEN_ROWS if opened.has_tokens else WORD_ROWS
-        self._rows = usual if settings.exact_rows is None else settings.exact_rows
 
-    def of_all(
-        self, given: list[GivenSequence], progress: Progress
-    ) -> list[tuple[Rank | None, float | None, str | None]]:
-        """(rank, score in entries, why there is no rank) of each."""
-        model = self._opened.new.model
-        if self._beams or self._rows:
-            try:
-                self._opened.pair.begin(self._prefix)
-            except LeakscopeError:
-                return [(None, None, OTHER_TOKENS)] * len(given)
-        entries = entries_of_words(model, [each.words for each in given], self._prefix)
-        found: list[tuple[Rank | None, float | None, str | None]] = []
-        for number, row in enumerate(entries):
-            found.append((None, None, NO_ENTRIES) if row is None else self._of(row))
-            progress("rank", number + 1, len(entries), "")
-        return found
+def _ranks(
+    opened: OpenedPair,
+    said: list[list[str]],
+    settings: DiffSettings,
+    prefix: Prefix,
+    beams: list[Beam],
+    progress: Progress,
+    kept: KeptChunks,
+) -> list[_Ranked]:
+    """Of each among all sequences of as many entries."""
+    batches = rank_batches(opened, said, settings, prefix)
+    if beams or batches.most_rows:
+        try:
+            opened.pair.begin(prefix)
+        except LeakscopeError:
+            return [(None, None, OTHER_TOKENS)] * len(said)
+    found: list[_Ranked] = []
+    rows = [row for part in kept.made(batches, batches.sizes, progress) for row in part.to_pylist()]
+    for entries, row in zip(batches.entries, rows, strict=True):
+        score, exact = row["score"], row["rank"]
+        if entries is None:
+            found.append((None, None, NO_ENTRIES))
+        elif exact is not None:
+            found.append((Rank(exact, "exact"), score, None))
+        elif len(entries) > len(beams):
+            found.append((None, score, NO_SEARCH))
+        else:
+            found.append((rank_in_beam(beams[len(entries) - 1], score), score, None))
+    return found
 
-    def _of(self, entries: list[int]) -> tuple[Rank | None, float | None, str | None]:
-        pair, rule = self._opened.pair, self._rule
-        score = float(score_entries(pair, [entries], rule, self._prefix).scores[0])
-        if self._rows:
-            exact = exact_rank(pair, len(entries), score, rule, self._prefix, self._rows)
-            if exact is not None:
-                return exact, score, None
-        if len(entries) > len(self._beams):
-            return None, score, NO_SEARCH
-        return rank_in_beam(self._beams[len(entries) - 1], score), score, None
+
+def rank_batches(
+    opened: OpenedPair, said: list[list[str]], settings: DiffSettings, prefix: Prefix
+) -> RankBatches:
+    """The sequences that are ranked, some at a time."""
+    usual = TOKEN_ROWS if opened.has_tokens else WORD_ROWS
+    rows = usual if settings.exact_rows is None else settings.exact_rows
+    entries = entries_of_words(opened.new.model, said, prefix)
+    return RankBatches(opened.pair, entries, rule_of(settings), prefix, rows)

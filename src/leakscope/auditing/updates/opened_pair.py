@@ -3,24 +3,32 @@
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+from leakscope.auditing.integrity.kept_work import identity_of, kept_in
 from leakscope.auditing.loading_settings import LoadingSettings
 from leakscope.auditing.model_loading import (
+    answers_digest,
     check_base,
     load_pretrained,
-    pretrained_digest,
     pretrained_name,
     with_base_found,
 )
 from leakscope.corpus.lexicon import Lexicon
 from leakscope.corpus.store import Corpus
+from leakscope.engine.kept_chunks import NOWHERE, KeptChunks
 from leakscope.models.interface import Prefix
 from leakscope.models.remote.endpoint import is_address
 from leakscope.models.subword.causal_model import CausalModel
 from leakscope.models.subword.files.deciding_files import ADAPTER
 from leakscope.models.subword.hub import find_model
 from leakscope.models.subword.loading import is_pretrained
-from leakscope.models.word.model_directory import load_config, load_model, weights_digest
+from leakscope.models.word.model_directory import (
+    answers_digest_of,
+    load_config,
+    load_model,
+    weights_digest,
+)
 from leakscope.models.word.word_model import WordModel
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.model_config import ModelConfig
@@ -36,6 +44,8 @@ class Snapshot:
     model: WordModel | CausalModel
     config: ModelConfig | None = None
     """Of a model that leakscope trained."""
+    identity: dict[str, Any] | None = None
+    """All that decides its answers; None: that is not known, so that nothing can be kept."""
 
     def reading(self, lexicon: Lexicon) -> WordModel | CausalModel:
         """The model, reading documents numbered by a lexicon."""
@@ -76,6 +86,11 @@ class OpenedPair:
         """Whether a search goes through tokens."""
         return isinstance(self.new.model, CausalModel)
 
+    def kept_in(self, out: Path) -> KeptChunks:
+        """What an unfinished diff of these, in these roles, has kept in the directory `out`."""
+        known = [each.identity for each in (self.old, self.new) if each.identity is not None]
+        return kept_in(out, known) if len(known) == 2 else NOWHERE
+
     def reversed(self) -> "OpenedPair":
         """With the roles changed."""
         return OpenedPair(self.new, self.old)
@@ -115,12 +130,12 @@ def _open(path: Path, other: Path, how: LoadingSettings) -> Snapshot:
     if not is_pretrained(path):
         config = load_config(path)
         model = load_model(path, how.device)
-        return Snapshot(path.resolve().name, weights_digest(path), model, config)
+        identity = identity_of(answers_digest_of(path), how)
+        return Snapshot(path.resolve().name, weights_digest(path), model, config, identity)
     how = replace(how, base=_base(path, other, how))
-    return Snapshot(
-        pretrained_name(path), pretrained_digest(path, how.base) + how.dtype,
-        load_pretrained(path, how),
-    )  # fmt: skip
+    digest = answers_digest(path, how)
+    loaded = load_pretrained(path, how)
+    return Snapshot(pretrained_name(path), digest, loaded, identity=identity_of(digest, how))
 
 
 def _base(path: Path, other: Path, how: LoadingSettings) -> Path | None:

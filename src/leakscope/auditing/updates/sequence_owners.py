@@ -2,15 +2,17 @@
 difference of both, by the counting of the report.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from leakscope.auditing.updates.added_documents import added_documents
+from leakscope.auditing.updates.counted_shards import CountedShards, summed
 from leakscope.corpus.lexicon import Lexicon
 from leakscope.corpus.store import Corpus
-from leakscope.leakage.counts.counting import count
+from leakscope.engine.kept_chunks import NOWHERE, KeptChunks
+from leakscope.leakage.counts.counting import Counts, count
 from leakscope.leakage.counts.trie import Trie
 from leakscope.records.documents import BoolArray, Documents, IntArray, LongArray
 from leakscope.records.ragged import offsets_of
@@ -48,31 +50,41 @@ def one_user(old: SequenceCounts | None, difference: SequenceCounts) -> BoolArra
 
 
 def count_owners(
-    old: Corpus | None, new: Corpus, sequences: Sequence[Sequence[str]], threads: int
+    old: Corpus | None,
+    new: Corpus,
+    sequences: Sequence[Sequence[str]],
+    kept: KeptChunks = NOWHERE,
 ) -> UpdateCounts:
-    """Count sequences of at least one word each."""
-    added = added_documents(old, new)
-    before = None if old is None else _in_corpus(old, sequences, threads)
-    found = _count([[added]], new.lexicon, sequences, 1)
+    """Count sequences of at least one word each; what is `kept` is not counted again."""
+    added = added_documents(old, new, kept)
+    before = None if old is None else _in_corpus(old, sequences, kept)
+    found = _in_documents(added, new.lexicon, sequences)
     mine = one_user(before, found)
     keys = {
         number: key for shard in new.shards for number, key in shard.user_keys().items()
     } if mine.any() else {}  # fmt: skip
     users = first_owners(added, new.lexicon, sequences, np.flatnonzero(mine))
     owners = [keys[users[row]] if row in users else None for row in range(len(sequences))]
-    return UpdateCounts(before, _in_corpus(new, sequences, threads), found, owners)
+    return UpdateCounts(before, _in_corpus(new, sequences, kept), found, owners)
 
 
-def _in_corpus(corpus: Corpus, sequences: Sequence[Sequence[str]], threads: int) -> SequenceCounts:
-    parts = [shard.documents() for shard in corpus.shards]
-    return _count(parts, corpus.lexicon, sequences, threads)
+def _in_corpus(
+    corpus: Corpus, sequences: Sequence[Sequence[str]], kept: KeptChunks
+) -> SequenceCounts:
+    def counted(trie: Trie) -> Counts:
+        return summed(kept.made(CountedShards.of(corpus, trie)), trie)
+
+    return _count(corpus.lexicon, sequences, counted)
+
+
+def _in_documents(
+    documents: Documents, lexicon: Lexicon, sequences: Sequence[Sequence[str]]
+) -> SequenceCounts:
+    return _count(lexicon, sequences, lambda trie: count(trie, [[documents]]))
 
 
 def _count(
-    parts: Iterable[Iterable[Documents]],
-    lexicon: Lexicon,
-    sequences: Sequence[Sequence[str]],
-    threads: int,
+    lexicon: Lexicon, sequences: Sequence[Sequence[str]], counted: Callable[[Trie], Counts]
 ) -> SequenceCounts:
     """A sequence with a word that the corpus does not have stands nowhere in it."""
     rows, ids = _known(lexicon, sequences)
@@ -81,7 +93,7 @@ def _count(
         trie = Trie.empty(len(lexicon))
         offsets = offsets_of(np.array([len(each) for each in ids], np.int64))
         nodes = trie.insert(np.concatenate(ids), offsets)
-        found = count(trie, parts, threads)
+        found = counted(trie)
         total[rows], users[rows] = found.total[nodes], found.users[nodes]
     return SequenceCounts(total, users)
 

@@ -1,6 +1,6 @@
 """Search what an update gives away, and say whose it is."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,13 +10,16 @@ from leakscope.auditing.updates.sequence_owners import UpdateCounts, count_owner
 from leakscope.auditing.updates.spelled_sequences import Spelled, spell
 from leakscope.corpus.store import Corpus
 from leakscope.corpus.words import words
+from leakscope.engine.kept_chunks import NOWHERE, KeptChunks
 from leakscope.engine.progress import Progress
+from leakscope.engine.thread_engine import ThreadEngine
 from leakscope.models.interface import Prefix
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.updates.diff_record import FoundSequence
-from leakscope.updates.beam_search import Beam, SearchPlan, search
+from leakscope.updates.beam_search import Beam, search
 from leakscope.updates.diff_settings import TOKEN_WIDTH, DiffSettings
 from leakscope.updates.score_rule import ScoreRule
+from leakscope.updates.search_plan import SearchPlan
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,12 @@ def plan_of(opened: OpenedPair, settings: DiffSettings, prefix: Prefix) -> Searc
 
 
 def found_sequences(
-    opened: OpenedPair, beams: list[Beam], settings: DiffSettings, prefix: Prefix, data: UpdateData
+    opened: OpenedPair,
+    beams: list[Beam],
+    settings: DiffSettings,
+    prefix: Prefix,
+    data: UpdateData,
+    kept: KeptChunks = NOWHERE,
 ) -> list[FoundSequence]:
     """The best of each length whose score is above 0, with their counts where data was given."""
     found: list[tuple[Beam, int, Spelled]] = []
@@ -73,7 +81,7 @@ def found_sequences(
         best = beam.at(np.flatnonzero(beam.scores > 0)[: settings.keep])
         spelled = spell(opened.new.model, best.entries, prefix)
         found += [(best, row, said) for row, said in enumerate(spelled)]
-    counts = _counted([said for _, _, said in found], data, settings)
+    counts = _counted([said for _, _, said in found], data, settings, kept)
     return [
         FoundSequence(
             length=beam.entries.shape[1],
@@ -91,12 +99,15 @@ def found_sequences(
     ]
 
 
-def _counted(found: list[Spelled], data: UpdateData, settings: DiffSettings) -> UpdateCounts | None:
+def _counted(
+    found: list[Spelled], data: UpdateData, settings: DiffSettings, kept: KeptChunks
+) -> UpdateCounts | None:
     if data.new is None:
         return None
     lowercase = data.new.manifest.settings.lowercase
     said = [each.counted(lowercase=lowercase) for each in found]
-    return count_owners(data.old, data.new, said, settings.threads)
+    engine = ThreadEngine(settings.threads)
+    return count_owners(data.old, data.new, said, replace(kept, engine=engine))
 
 
 def _fields(counts: UpdateCounts, row: int) -> dict[str, Any]:
@@ -115,8 +126,14 @@ def _fields(counts: UpdateCounts, row: int) -> dict[str, Any]:
 
 
 def search_update(
-    opened: OpenedPair, settings: DiffSettings, prefix: Prefix, progress: Progress
+    opened: OpenedPair,
+    settings: DiffSettings,
+    prefix: Prefix,
+    progress: Progress,
+    kept: KeptChunks = NOWHERE,
 ) -> list[Beam]:
-    """The sequences of each length that a search behind the prefix finds."""
+    """The sequences of each length that a search behind the prefix finds; what is `kept` is not
+    looked for again.
+    """
     plan = plan_of(opened, settings, prefix)
-    return search(opened.pair, plan, rule_of(settings), prefix, progress)
+    return search(opened.pair, plan, rule_of(settings), prefix, progress, kept)

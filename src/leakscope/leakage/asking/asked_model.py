@@ -2,7 +2,6 @@
 under all that decides it.
 """
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -124,16 +123,3 @@ class AskedModel:
 def joined(answers: Sequence[pa.Table], name: str, kind: type[np.generic]) -> NDArray[Any]:
     """One column of all answers."""
     return np.concatenate([np.zeros(0, kind), *(answer[name].to_numpy() for answer in answers)])
-
-
-def digest_of_columns(*columns: NDArray[np.generic], texts: Sequence[str] = ()) -> str:
-    """Of numbers, in their order, and of texts."""
-    found = hashlib.blake2b(digest_size=16)
-    for values in columns:
-        found.update(f"{values.dtype.str} {len(values)}\n".encode())
-        found.update(np.ascontiguousarray(values).tobytes())
-    for text in texts:
-        spelled = text.encode("utf-8", "surrogatepass")
-        found.update(f"{len(spelled)}\n".encode())
-        found.update(spelled)
-    return found.hexdigest()

@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from leakscope.corpus.store import concatenate
-from leakscope.leakage.asking.asked_model import AskedModel, digest_of_columns, joined
+from leakscope.leakage.asking.asked_model import AskedModel, joined
 from leakscope.models.interface import LanguageModel
+from leakscope.records.artifacts import digest_of_columns
 from leakscope.records.documents import Documents, Scores
 
 PIECE_WORDS = 200_000

@@ -6,8 +6,9 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from leakscope.leakage.asking.asked_model import AskedModel, digest_of_columns
+from leakscope.leakage.asking.asked_model import AskedModel
 from leakscope.models.interface import LanguageModel
+from leakscope.records.artifacts import digest_of_columns
 from leakscope.records.documents import BoolArray, IntArray
 
 STAGE = "known-words"

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from leakscope.corpus.words import spans
-from leakscope.leakage.asking.asked_model import digest_of_columns
 from leakscope.leakage.counts.trie_parts import TrieParts
 from leakscope.leakage.sequences.distinct import Examples, Sequences, contexts
 from leakscope.leakage.sequences.members import Members
+from leakscope.records.artifacts import digest_of_columns
 from leakscope.records.documents import BoolArray, Documents, IntArray, LongArray
 from leakscope.records.ragged import offsets_of
 

@@ -17,7 +17,6 @@ from leakscope.corpus.store import Corpus
 from leakscope.corpus.words import spans
 from leakscope.engine.progress import Progress, silent
 from leakscope.engine.stages import Engine, Work
-from leakscope.leakage.asking.asked_model import digest_of_columns
 from leakscope.leakage.scrutiny.public_surprise import AskedOccurrences
 from leakscope.leakage.sequences.distinct import Sequences
 from leakscope.leakage.sequences.documents_by_number import (
@@ -26,7 +25,14 @@ from leakscope.leakage.sequences.documents_by_number import (
     shards_holding,
 )
 from leakscope.leakage.sequences.members import Members
-from leakscope.records.artifacts import damaged, digest_of, is_intact, parquet_sink, read_parquet
+from leakscope.records.artifacts import (
+    damaged,
+    digest_of,
+    digest_of_columns,
+    is_intact,
+    parquet_sink,
+    read_parquet,
+)
 from leakscope.records.documents import LongArray
 
 STAGE = "personal-data"

@@ -21,6 +21,7 @@ from leakscope.records.artifacts import (
     checked_bytes,
     checked_digest,
     damaged,
+    digest_of,
     private_directory,
     read_json,
     whole_file,
@@ -91,6 +92,12 @@ def _is_foreign(config: Path) -> bool:
 def weights_digest(path: Path) -> str:
     """The digest of a model's weights, as their seal says that they are."""
     return _digest(path / "model.safetensors")
+
+
+def answers_digest_of(path: Path) -> str:
+    """Of every file that decides what a model says, each as its seal says that it is."""
+    names = ("config.json", "vocabulary.json", "model.safetensors")
+    return digest_of({name: checked_digest(path / name) for name in names})
 
 
 def _digest(weights: Path) -> str:

@@ -1,0 +1,47 @@
+"""What an unfinished measurement keeps in its directory, and under what."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from leakscope.auditing.loading_settings import LoadingSettings
+from leakscope.engine.kept_chunks import KeptChunks
+from leakscope.records.output_claim import Claim, sweep
+
+WORK = ".work"
+PACKAGES = ("torch", "transformers", "numpy")
+
+
+def identity_of(files: str, how: LoadingSettings) -> dict[str, Any]:
+    """All that decides a model's answers bit for bit, as plain data: the digest of its `files`, how
+    it is run, and the packages that run it.
+    """
+    running = {name: value for name, value in asdict(how).items() if name != "base"}
+    return {
+        "files": files,
+        "running": running,
+        "versions": {name: version(name) for name in PACKAGES},
+    }
+
+
+def kept_in(out: Path, models: Sequence[dict[str, Any]]) -> KeptChunks:
+    """What was kept in the directory `out` by a command that asks models of these identities."""
+    return KeptChunks(out / WORK, {"models": list(models)})
+
+
+def take_up(claim: Claim, written: Collection[str], also: Collection[str] = ()) -> None:
+    """Begin with what a killed attempt left: what was `written` goes; what was kept stays, also
+    things of these names.
+    """
+    claim.clear(written, keep=(WORK, *also))
+    if (claim.path / WORK).is_dir():
+        sweep(claim.path / WORK)
+
+
+def let_go(claim: Claim, written: Collection[str], also: Collection[str] = ()) -> None:
+    """The result is `written`, so what was kept for it goes: last, since a kill before that lets
+    the same command find it again.
+    """
+    claim.clear((WORK, *also), keep=written)
