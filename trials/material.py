@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 from trials.forked import LIMIT, Ended, command, forked
@@ -18,6 +19,13 @@ PRIVATE = (
     "--mitigation", "dp", "--noise-multiplier", 0.8, "--sampling-rate", 0.25, "--clip", 0.2,
     "--words-per-user", 60, "--insecure-seed", 5,
 )  # fmt: skip
+TARGET = 250
+TRAININGS = """
+[plain]
+[hidden]
+mitigation = "triplet"
+"""
+"""What `study mitigations` compares: nothing private, since steps that a kill has lost count."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +73,15 @@ class Material:
         path = self.root / "public"
         if not path.exists():
             done(*self.crossfit(path), "--out", self.root / "crossfit")
+        return path
+
+    @property
+    def trainings(self) -> Path:
+        """The file that names those of a study."""
+        path = self.root / "trainings.toml"
+        if not path.exists():
+            self.root.mkdir(exist_ok=True)
+            path.write_text(TRAININGS)
         return path
 
     @property
@@ -147,6 +164,12 @@ class Material:
         new = ("--new-corpus", self.planted / "corpus", "--old-corpus", self.corpus)
         return ("diff", self.model, self.later, "--length", 3, "--width", 50, *new)
 
+    def mitigations(self) -> tuple[object, ...]:
+        few = ("--users", 4, "--schedule", "1,4", "--controls", 3, "--samples", 300)
+        quick = ("--epochs", 2, "--evaluations", 2, "--bootstrap", 10, "--group-users", 2)
+        goal = ("--target", TARGET, "--trainings", self.trainings)
+        return ("study", "mitigations", self.corpus, *SIZE, *few, *quick, *goal)
+
     def updates(self) -> tuple[object, ...]:
         few = ("--insertions", "3", "--scenario", "continue", "--length", 2, "--width", 20)
         return ("study", "updates", self.corpus, *SIZE, *few, "--epochs", 1)
@@ -177,18 +200,19 @@ def done(*arguments: object, limit: float = LIMIT) -> Ended:
 
 
 def still(work):
-    """The same work where the clock stands still and salts are always the same, so that two runs
-    can be compared byte for byte. Nothing else of the code is changed.
+    """The same work where the clock stands still, but for a second in each step of a training, and
+    salts are always the same, so that two runs can be compared byte for byte. Nothing else of the
+    code is changed.
     """
 
     def stilled():
         from leakscope.auditing import block_list_building
-        from leakscope.commands import study_updates
+        from leakscope.commands import study_mitigations, study_updates
         from leakscope.training import loop
 
-        loop.Running.__init__.__kwdefaults__["clock"] = lambda: 0.0
+        loop.Running.__init__.__kwdefaults__["clock"] = count(0.0).__next__
         block_list_building.os = _SameSalt()
-        study_updates.time = _StillClock()
+        study_mitigations.time = study_updates.time = _StillClock()
         return work()
 
     return stilled
