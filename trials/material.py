@@ -4,10 +4,11 @@ import contextlib
 import io
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from unittest.mock import patch
 
 from trials.forked import LIMIT, Ended, command, forked
 
@@ -200,22 +201,32 @@ def done(*arguments: object, limit: float = LIMIT) -> Ended:
 
 
 def still(work):
-    """The same work where the clock stands still, but for a second in each step of a training, and
-    salts are always the same, so that two runs can be compared byte for byte. Nothing else of the
-    code is changed.
-    """
+    """The same work in `stillness`."""
 
     def stilled():
-        from leakscope.auditing import block_list_building
-        from leakscope.commands import study_mitigations, study_updates
-        from leakscope.training import loop
-
-        loop.Running.__init__.__kwdefaults__["clock"] = count(0.0).__next__
-        block_list_building.os = _SameSalt()
-        study_mitigations.time = study_updates.time = _StillClock()
-        return work()
+        with stillness():
+            return work()
 
     return stilled
+
+
+@contextlib.contextmanager
+def stillness() -> Iterator[None]:
+    """Inside, the clock stands still, but for a second in each step of a training, and salts are
+    always the same, so that two runs can be compared byte for byte. Nothing else of the code is
+    changed.
+    """
+    from leakscope.auditing import block_list_building
+    from leakscope.commands import study_mitigations, study_updates
+    from leakscope.training import loop
+
+    with contextlib.ExitStack() as changed:
+        steps = count(0.0).__next__
+        changed.enter_context(patch.dict(loop.Running.__init__.__kwdefaults__, clock=steps))
+        changed.enter_context(patch.object(block_list_building, "os", _SameSalt()))
+        for study in (study_mitigations, study_updates):
+            changed.enter_context(patch.object(study, "time", _StillClock()))
+        yield
 
 
 class _SameSalt:

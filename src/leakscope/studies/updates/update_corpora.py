@@ -25,7 +25,7 @@ from leakscope.engine.progress import Progress
 from leakscope.records.artifacts import digest_of
 from leakscope.records.canaries.canary_manifest import CanaryManifest
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.output_claim import MARKER
+from leakscope.records.output_claim import is_unfinished
 from leakscope.studies.kept_results import Step
 from leakscope.studies.planned_training import PlannedTraining
 from leakscope.training.vocabulary import known_words
@@ -152,7 +152,7 @@ def _build(parts: list[TextPart], progress: Progress, out: Path) -> None:
 
 
 def _is_whole(path: Path) -> bool:
-    return (path / MANIFEST).exists() and not (path / MARKER).exists()
+    return (path / MANIFEST).exists() and not is_unfinished(path)
 
 
 def drawn_users(corpus: Corpus, count: int, seed: int, purpose: int, option: str) -> list[str]:
