@@ -4,7 +4,7 @@ import time
 from contextlib import suppress
 
 from leakscope.auditing.forecasting.peak_memory import peak_memory
-from leakscope.auditing.forecasting.rehearsal import SET_UP, EnoughError, Watch
+from leakscope.auditing.forecasting.rehearsal import SET_UP, START, EnoughError, Watch
 from leakscope.auditing.updates.diff_plan import COUNT, RANK, SEARCH, search_rows, words_counted
 from leakscope.auditing.updates.diff_run import DiffJob
 from leakscope.auditing.updates.given_sequences import (
@@ -35,7 +35,7 @@ def diff_forecast(job: DiffJob) -> Forecast:
     opened, data = job.opened()
     prefix = known_prefix(opened, settings)
     loaded = time.perf_counter() - begin
-    stages = [ForecastStage(name=SET_UP, work="both models", seconds=loaded)]
+    stages = [ForecastStage(name=SET_UP, work="both models", seconds=START + loaded)]
     stages += pair_stages(opened, words_counted(data), settings, prefix)
     if given:
         stages.append(_ranks(opened, given, settings, prefix))

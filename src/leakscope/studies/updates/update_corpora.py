@@ -15,7 +15,7 @@ from leakscope.canaries.canary_settings import PlantSettings
 from leakscope.canaries.planting.placement import users_of
 from leakscope.canaries.planting.row_sources import CorpusSource
 from leakscope.canaries.planting.word_choices import frequent_words
-from leakscope.corpus.building.builder import MANIFEST, build_rows
+from leakscope.corpus.building.builder import MANIFEST, build_rows, tidied_build
 from leakscope.corpus.lexicon import Lexicon
 from leakscope.corpus.manifest import InputFile, OriginFile
 from leakscope.corpus.readers.rows import Origin, Row
@@ -139,6 +139,8 @@ def corpus_step(parts: list[TextPart], progress: Progress) -> Step:
 
 
 def _build(parts: list[TextPart], progress: Progress, out: Path) -> None:
+    if tidied_build(out):
+        return
     origins = list(dict.fromkeys(file for part in parts for file in part.corpus.manifest.origins))
     build_rows(
         chain.from_iterable(part.rows(origins) for part in parts),
