@@ -16,7 +16,7 @@ from benchmarks.lines import Line
 
 SHAPE = {"arch": "gru", "hidden": 128, "embedding": 96, "vocabulary": 5000, "threads": 1}
 WORDS, TRAINED_WORDS, STUDIED_WORDS = 30_000_000, 2_000_000, 200_000
-WIDE = {"length": 32, "constant_width": True, "threads": 1}
+WIDE = {"length": 48, "constant_width": True, "threads": 1}
 OFF = 1.5
 """How many times too long or too short a forecast of time may be."""
 FORECAST = """

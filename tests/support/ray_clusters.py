@@ -25,8 +25,9 @@ def cluster_of(**head: Any) -> Iterator[Any]:
     token = folder / "token"
     token.touch(mode=0o600)
     token.write_text(secrets.token_hex(32))
+    path = os.pathsep.join([STAGES, *filter(None, [os.environ.get("PYTHONPATH")])])
     changed = {
-        "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token), "PYTHONPATH": STAGES,
+        "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token), "PYTHONPATH": path,
         "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_worker_niceness": "0", "RAY_TMPDIR": str(folder),
     }  # fmt: skip
