@@ -22,8 +22,8 @@ from typing import Any
 LIMIT = 120.0
 """Seconds that one piece of work may take; machines are shared."""
 IDLE = 30.0
-"""Seconds without work after which it waits for something that never comes; processes that it
-starts may take half of that on a machine that is busy."""
+"""Seconds without work, also of the processes that it has started, after which it waits for
+something that never comes."""
 UNCAUGHT = 70
 PICKLED_BY_LIBRARIES = ("numba", "numpy", "llvmlite")
 """Numba keeps compiled kernels, our own, in a cache of pickles."""
@@ -132,23 +132,30 @@ def _ended(handle: int, seconds: float) -> bool:
 
 def _ended_in_time(child: int, handle: int, limit: float) -> bool:
     """Wait until a process has ended, `limit` has passed, or it has slept for `IDLE` seconds, as
-    one does that waits for a pipe.
+    one does that waits for a pipe; and so have those that it has started.
     """
     begin = moved = time.monotonic()
     before = None
     while not _ended(handle, 0.5):
         now, state = time.monotonic(), _state(child)
-        if state != before or not state.startswith("S"):
+        if state != before or not all(each.startswith(("S", "Z")) for each in state):
             before, moved = state, now
         if now - begin > limit or now - moved > IDLE:
             return False
     return True
 
 
-def _state(process: int) -> str:
-    """Whether a process runs or sleeps, and the processor time that it has had."""
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return " ".join((fields[0], *fields[11:15]))
+def _state(leader: int) -> set[str]:
+    """Of each process of a session: its number, whether it runs or sleeps, and the processor time
+    that it has had.
+    """
+    found = set()
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            if int(fields[3]) == leader:
+                found.add(" ".join((fields[0], folder.name, *fields[11:15])))
+    return found
 
 
 def _be_child(work: Callable[[], Any], folder: Path, begins: int, cwd: Path | None) -> None:

@@ -4,9 +4,11 @@ import contextlib
 import io
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
+from unittest.mock import patch
 
 from trials.forked import LIMIT, Ended, command, forked
 
@@ -18,6 +20,13 @@ PRIVATE = (
     "--mitigation", "dp", "--noise-multiplier", 0.8, "--sampling-rate", 0.25, "--clip", 0.2,
     "--words-per-user", 60, "--insecure-seed", 5,
 )  # fmt: skip
+TARGET = 250
+TRAININGS = """
+[plain]
+[hidden]
+mitigation = "triplet"
+"""
+"""What `study mitigations` compares: nothing private, since steps that a kill has lost count."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +74,15 @@ class Material:
         path = self.root / "public"
         if not path.exists():
             done(*self.crossfit(path), "--out", self.root / "crossfit")
+        return path
+
+    @property
+    def trainings(self) -> Path:
+        """The file that names those of a study."""
+        path = self.root / "trainings.toml"
+        if not path.exists():
+            self.root.mkdir(exist_ok=True)
+            path.write_text(TRAININGS)
         return path
 
     @property
@@ -148,6 +166,12 @@ class Material:
         given = ("--canaries", self.planted, "--exact-rows", 100)
         return ("diff", self.model, self.later, "--length", 3, "--width", 50, *given, *new)
 
+    def mitigations(self) -> tuple[object, ...]:
+        few = ("--users", 4, "--schedule", "1,4", "--controls", 3, "--samples", 300)
+        quick = ("--epochs", 2, "--evaluations", 2, "--bootstrap", 10, "--group-users", 2)
+        goal = ("--target", TARGET, "--trainings", self.trainings)
+        return ("study", "mitigations", self.corpus, *SIZE, *few, *quick, *goal)
+
     def updates(self) -> tuple[object, ...]:
         few = ("--insertions", "3", "--scenario", "continue", "--length", 2, "--width", 20)
         return ("study", "updates", self.corpus, *SIZE, *few, "--epochs", 1)
@@ -178,21 +202,32 @@ def done(*arguments: object, limit: float = LIMIT) -> Ended:
 
 
 def still(work):
-    """The same work where the clock stands still and salts are always the same, so that two runs
-    can be compared byte for byte. Nothing else of the code is changed.
-    """
+    """The same work in `stillness`."""
 
     def stilled():
-        from leakscope.auditing import block_list_building
-        from leakscope.commands import study_updates
-        from leakscope.training import loop
-
-        loop.Running.__init__.__kwdefaults__["clock"] = lambda: 0.0
-        block_list_building.os = _SameSalt()
-        study_updates.time = _StillClock()
-        return work()
+        with stillness():
+            return work()
 
     return stilled
+
+
+@contextlib.contextmanager
+def stillness() -> Iterator[None]:
+    """Inside, the clock stands still, but for a second in each step of a training, and salts are
+    always the same, so that two runs can be compared byte for byte. Nothing else of the code is
+    changed.
+    """
+    from leakscope.auditing import block_list_building
+    from leakscope.commands import study_mitigations, study_updates
+    from leakscope.training import loop
+
+    with contextlib.ExitStack() as changed:
+        steps = count(0.0).__next__
+        changed.enter_context(patch.dict(loop.Running.__init__.__kwdefaults__, clock=steps))
+        changed.enter_context(patch.object(block_list_building, "os", _SameSalt()))
+        for study in (study_mitigations, study_updates):
+            changed.enter_context(patch.object(study, "time", _StillClock()))
+        yield
 
 
 class _SameSalt:

@@ -1,10 +1,6 @@
 """Stages on a real Ray cluster: the local engine's files, whatever dies on the way."""
 
 import os
-import subprocess
-import sys
-import time
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -14,7 +10,7 @@ from leakscope.engine.cluster.ray_engine import RayEngine
 from leakscope.engine.local_engine import LocalEngine
 from leakscope.engine.shard_queue import TRIES
 from leakscope.records.errors import LeakscopeError
-from ray_clusters import cluster_of
+from ray_clusters import cluster_of, node_without
 
 KEYS = [f"key{i}" for i in range(8)]
 
@@ -167,37 +163,6 @@ def test_a_node_that_does_not_see_the_folder(cluster, engine, tmp_path, notes):
 
 def own_starts(notes):
     return len(list(notes.glob(f"start-{os.getpid()}-*")))
-
-
-JOIN = """
-import sys, time
-from ray._private.node import Node
-from ray._private.parameter import RayParams
-params = RayParams(
-    gcs_address=sys.argv[1], node_ip_address="127.0.0.1", num_cpus=1, node_manager_port=0,
-    object_store_memory=10**8, min_worker_port=0, max_worker_port=0, include_log_monitor=False,
-)
-Node(params, head=False, shutdown_at_exit=True, spawn_reaper=True)
-time.sleep(600)
-"""
-
-
-@contextmanager
-def node_without(cluster, folder):
-    """One more node of the cluster, on which this folder is empty."""
-    start = ['mount -t tmpfs none $0 && exec $1 -c "$2" $3', folder, sys.executable, JOIN]
-    before = len(cluster.global_state._live_node_ids())
-    process = subprocess.Popen(
-        ["unshare", "--mount", "sh", "-c", *map(str, start), cluster.address]
-    )
-    while len(cluster.global_state._live_node_ids()) == before:
-        assert process.poll() is None
-        time.sleep(0.2)
-    try:
-        yield
-    finally:
-        process.terminate()
-        process.wait()
 
 
 def test_a_worker_that_fits_nowhere_is_one_clear_error(

@@ -15,11 +15,17 @@ from leakscope.corpus.split import VALIDATION
 from leakscope.models.evaluation import evaluate
 from leakscope.models.word.architecture import Architecture
 from leakscope.models.word.model_directory import load_model
-from leakscope.studies.equal_usefulness import steps_per_epoch, trained_once, training_step
+from leakscope.studies.equal_usefulness import (
+    measured_often,
+    steps_per_epoch,
+    trained_once,
+    training_step,
+)
 from leakscope.studies.kept_results import KeptResults
 from leakscope.training.dp.dp_settings import PrivacySettings
 from leakscope.training.loop import train
 from leakscope.training.train_settings import TrainSettings
+from remote_artifacts import files_of
 
 
 def silent(*_):
@@ -85,6 +91,25 @@ def test_a_training_killed_before_it_was_tidied_up_is_not_made_again(corpus, tmp
     before = (path / "model.safetensors").stat().st_mtime_ns
     kept[step]
     assert (path / "model.safetensors").stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize("left", [["config.json"], ["config.json", "model.safetensors"], []])
+def test_a_kill_while_snapshots_are_removed_stops_no_study(corpus, tmp_path, left):
+    """Whatever it leaves of one goes, too; the result is the same."""
+    first = training_step(corpus, settings(epochs=2), (), 1, silent)
+    quiet = files_of(KeptResults(tmp_path / "quiet", itertools.count().__next__)[first])
+    path = tmp_path / "steps" / first.name
+    train(corpus, path, measured_often(corpus, settings(epochs=2), 1))
+    snapshot = next((path / "snapshots").iterdir())
+    for entry in snapshot.iterdir():
+        if entry.name not in left:
+            entry.unlink()
+    (path / ".leakscope").write_bytes(b"")
+    kept = KeptResults(tmp_path / "steps", itertools.count().__next__)
+    found = files_of(kept[first])
+    assert found.keys() == quiet.keys()
+    assert found["model.safetensors"] == quiet["model.safetensors"]
+    assert not any((path / "snapshots").iterdir())
 
 
 def test_an_epoch_of_private_training_draws_every_user_once(corpus):

@@ -5,8 +5,13 @@ import json
 
 import pytest
 
+from leakscope.canaries.canary_settings import PlantSettings
+from leakscope.engine.progress import silent
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.output_claim import MARKER
+from leakscope.studies.canary_steps import plant_step
 from leakscope.studies.kept_results import KeptResults, Step
+from remote_artifacts import files_of
 
 
 def counter():
@@ -135,3 +140,34 @@ def test_lists_the_whole_results_of_a_kind(tmp_path, calls):
     kept[step(calls, "b")].unlink()  # its record is left
     kept[Step("remark", {"text": "c"}, lambda path: path.write_text("c"))]
     assert kept.of_kind("note") == [({"text": "a"}, here)]
+
+
+@pytest.mark.parametrize("words", ["", '{"unfinished":"train"}'])
+def test_the_mark_of_a_whole_result_goes(tmp_path, words):
+    """A command that is killed at its very end leaves it, with words or without."""
+
+    def make(path):
+        path.mkdir(exist_ok=True)
+        (path / "record").write_text("all")
+
+    known = Step("note", {"text": "a"}, make)
+    make_first = tmp_path / "steps" / known.name
+    make_first.mkdir(parents=True)
+    make(make_first)
+    (make_first / MARKER).write_text(words)
+    found = KeptResults(tmp_path / "steps", counter())[known]
+    assert [path.name for path in found.iterdir()] == ["record"]
+    record = json.loads(found.with_suffix(".json").read_text())
+    assert list(record["files"]) == ["record"]
+
+
+def test_a_step_that_was_killed_after_its_last_word_is_whole(tmp_path, make_corpus):
+    """Its mark had no words any more: it is not refused as the output of somebody else."""
+    corpus = make_corpus([(f"u{at}", "one two three four five six") for at in range(6)])
+    settings = PlantSettings(users=2, template="{words:2}", schedule="1", controls=1)
+    step = plant_step(corpus, settings, silent)
+    kept = KeptResults(tmp_path / "steps", counter())
+    first = files_of(kept[step])
+    (kept[step] / MARKER).write_bytes(b"")
+    (tmp_path / "steps" / f"{step.name}.json").unlink()
+    assert files_of(KeptResults(tmp_path / "steps", counter())[step]) == first

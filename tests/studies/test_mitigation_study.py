@@ -117,6 +117,14 @@ def test_is_intact_and_known_to_verify(done):
     assert require_intact(out).kind == "study"
 
 
+def test_a_finished_study_with_a_mark_without_words_is_taken_up(done, corpus, trainings):
+    """A kill right before the mark went leaves it behind."""
+    record, out = done
+    (out / ".leakscope").write_bytes(b"")
+    assert study(corpus, out, trainings) == record
+    assert not (out / ".leakscope").exists()
+
+
 def test_run_again_it_makes_nothing(done, corpus, trainings):
     record, out = done
     before = steps(out)

@@ -1,5 +1,9 @@
 """The corpora of a study of updates keep where their documents come from."""
 
+from itertools import count
+
+import pytest
+
 from leakscope.canaries.canary_settings import PlantSettings
 from leakscope.commands.canary_plant import plant
 from leakscope.corpus.build_settings import BuildSettings
@@ -8,7 +12,9 @@ from leakscope.corpus.document_lookup import find_documents
 from leakscope.corpus.split import ALL
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import silent
+from leakscope.studies.kept_results import KeptResults
 from leakscope.studies.updates.update_corpora import canaries_of, corpus_step, without
+from remote_artifacts import files_of
 
 
 def by_place(corpus):
@@ -36,3 +42,19 @@ def test_parts_of_several_corpora_keep_their_origins(tmp_path):
     assert len(places) == made.manifest.train.documents > 22
     assert places.items() <= planted.items()
     assert {file for file, _ in places} == {"one.jsonl", "two.jsonl", "planted.jsonl"}
+
+
+@pytest.mark.parametrize("words", ["", '{"unfinished":"corpus build","version":1}'])
+def test_a_corpus_whose_build_was_killed_at_its_end_is_not_refused(tmp_path, words):
+    (tmp_path / "one.jsonl").write_text('{"user": "a", "text": "one two"}\n' * 3)
+    base = build([tmp_path / "one.jsonl"], tmp_path / "c", settings=BuildSettings(validation=0))
+    step = corpus_step([without(base, [])], silent)
+    first = files_of(KeptResults(tmp_path / "quiet", count(0.0).__next__)[step])
+    path = tmp_path / "steps" / step.name
+    step.make(path)
+    (path / ".leakscope").write_text(words)
+    if words:
+        (path / ".building").mkdir()
+        (path / ".building" / "part").write_text("text")
+    assert files_of(KeptResults(tmp_path / "steps", count(0.0).__next__)[step]) == first
+    assert not (path / ".building").exists()

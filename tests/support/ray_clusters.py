@@ -3,7 +3,10 @@
 import os
 import secrets
 import shutil
+import subprocess
+import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,8 +25,9 @@ def cluster_of(**head: Any) -> Iterator[Any]:
     token = folder / "token"
     token.touch(mode=0o600)
     token.write_text(secrets.token_hex(32))
+    path = os.pathsep.join([STAGES, *filter(None, [os.environ.get("PYTHONPATH")])])
     changed = {
-        "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token), "PYTHONPATH": STAGES,
+        "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token), "PYTHONPATH": path,
         "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_worker_niceness": "0", "RAY_TMPDIR": str(folder),
     }  # fmt: skip
@@ -48,6 +52,37 @@ def cluster_of(**head: Any) -> Iterator[Any]:
         for name, value in before.items():
             os.environ.pop(name) if value is None else os.environ.update({name: value})
         shutil.rmtree(folder, ignore_errors=True)
+
+
+JOIN = """
+import sys, time
+from ray._private.node import Node
+from ray._private.parameter import RayParams
+params = RayParams(
+    gcs_address=sys.argv[1], node_ip_address="127.0.0.1", num_cpus=1, node_manager_port=0,
+    object_store_memory=10**8, min_worker_port=0, max_worker_port=0, include_log_monitor=False,
+)
+Node(params, head=False, shutdown_at_exit=True, spawn_reaper=True)
+time.sleep(600)
+"""
+
+
+@contextmanager
+def node_without(cluster: Any, folder: Path) -> Iterator[None]:
+    """One more node of the cluster, on which this folder is empty."""
+    start = ['mount -t tmpfs none $0 && exec $1 -c "$2" $3', folder, sys.executable, JOIN]
+    before = len(cluster.global_state._live_node_ids())
+    process = subprocess.Popen(
+        ["unshare", "--mount", "sh", "-c", *map(str, start), cluster.address]
+    )
+    while len(cluster.global_state._live_node_ids()) == before:
+        assert process.poll() is None
+        time.sleep(0.2)
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait()
 
 
 def processes_with(text: str) -> dict[int, str]:

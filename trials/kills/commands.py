@@ -80,7 +80,8 @@ def _local(made: Material) -> list[Killed]:
         Killed("canary exposure", lambda case: (*made.exposure(), "--out", case / "out")),
         Killed("canary attack", lambda case: (*made.attack(), "--out", case / "out")),
         Killed("diff", lambda case: (*made.diff(), "--out", case / "out")),
-        Killed("study", lambda case: (*made.updates(), "--out", case / "out")),
+        Killed("study updates", lambda case: (*made.updates(), "--out", case / "out")),
+        Killed("study mitigations", lambda case: (*made.mitigations(), "--out", case / "out")),
         Killed("harden", lambda case: (*made.harden(), "--out", case / "out")),
         Killed("train on two", lambda case: (*made.train(), *two, "--out", case / "out")),
         Killed(

@@ -5,6 +5,7 @@ file becomes whole, takes its place or goes.
 import random
 import tempfile
 from collections.abc import Iterator
+from itertools import pairwise
 
 from trials.forked import forked
 from trials.kills.commands import Killed, commands
@@ -17,15 +18,23 @@ RAY_FILES = ("ray_engine.py", "ray_client.py", "ray_workers.py", "private_scratc
 
 
 def writes(seed: int, count: int | None = None, only: tuple[str, ...] = ()) -> Iterator[Outcome]:
-    """Every write point of every command; or so many of them, drawn."""
+    """Every write point of every command; or so many of each, evenly spread."""
     draw = random.Random(seed)
     with served("writes") as place:
         for killed in commands(place, only):
             known = quiet(killed, place)
             found = _points(killed, place, draw)
-            for boundary in found if count is None else draw.sample(found, min(count, len(found))):
+            for boundary in found if count is None else evenly(found, count, draw):
                 yield _tried(killed, known, place, boundary)
                 place.clear()
+
+
+def evenly(found: list[Boundary], count: int, draw: random.Random) -> list[Boundary]:
+    """So many of them in their order, one drawn from each of as many equal parts; or all."""
+    if count >= len(found):
+        return found
+    ends = [number * len(found) // count for number in range(count + 1)]
+    return [found[draw.randrange(begin, end)] for begin, end in pairwise(ends)]
 
 
 def _points(killed: Killed, place: ServedFolder, draw: random.Random) -> list[Boundary]:

@@ -14,7 +14,8 @@ from leakscope.auditing.model_loading import with_base_found
 from leakscope.auditing.model_subject import subject_of
 from leakscope.auditing.provenance import of_model_from_elsewhere, of_our_model
 from leakscope.auditing.public_models import public_source, same_public_model, with_model_found
-from leakscope.auditing.public_settings import CROSSFIT, PublicSettings
+from leakscope.auditing.public_settings import CROSSFIT, RETRAIN, PublicSettings
+from leakscope.auditing.public_training import beside
 from leakscope.auditing.running_settings import RunningSettings
 from leakscope.auditing.stand_in_models import MORE_FOLDS, same_stand_ins, stand_ins_of
 from leakscope.auditing.users.chosen_users import chosen_users, record_of
@@ -157,12 +158,14 @@ class ReportJob:
         if running.engine == "local":
             return nullcontext(LocalEngine(running.workers))
         listed = () if self.block_list is None else (self.block_list,)
+        trains = {self.public.public, self.public.stand_ins} & {RETRAIN, CROSSFIT}
         return RayEngine(
             running.address,
             workers=running.workers,
             cores=running.cores,
             gpus=self.loading.device != "cpu",
             needs=(self.corpus.path, *models, *listed, *self.public.given),
+            shares=[self.public.public_dir or beside(models[0])] if models and trains else (),
         )
 
     def _same_others(self, model: Path, known: RunManifest) -> bool:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leakscope.cli.command import Argument, Asked, Command
+from leakscope.cli.printing import say
 
 if TYPE_CHECKING:
     from leakscope.commands.demo import Story
@@ -64,8 +65,8 @@ def _tell(story: "Story", out: Path) -> None:
         f"The report lists {metrics.unique_sequences} sequences that only one user has, owned by "
         f"{metrics.users_with_unique} of {metrics.users} users."
     )
-    console.print(f"Open {story.page}", soft_wrap=True)
-    console.print(f'Try  leakscope probe {out / "model"} "{_first_words(leaked)}"', soft_wrap=True)
+    say(f"Open {story.page}")
+    say(f'Try  leakscope probe {out / "model"} "{_first_words(leaked)}"')
 
 
 def _first_words(leaked: list) -> str:  # type: ignore[type-arg]

@@ -53,7 +53,8 @@ class NodeNeeds:
             if not os.access(self.folder / path, os.R_OK):
                 return (
                     f"Node {node} of the cluster cannot read {self.folder / path}; put it at the "
-                    f"same place on all nodes, or on a file system that they share."
+                    f"same place on all nodes, or on a file system that they share (what comes "
+                    f"from a URL: by LEAKSCOPE_CACHE)."
                 )
         return None
 

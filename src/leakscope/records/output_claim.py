@@ -113,6 +113,23 @@ def taken_up(out: Path, command: str) -> Iterator[bool]:
             os.ftruncate(lock, 0)
 
 
+def is_unfinished(out: Path) -> bool:
+    """Whether `out` has the mark of a command. A killed one may leave the file with no words: then
+    all was made.
+    """
+    try:
+        return (out / MARKER).lstat().st_size > 0
+    except FileNotFoundError:
+        return False
+
+
+def unmark(out: Path) -> None:
+    """Remove the mark of a directory in which all is made, as a killed command may leave it."""
+    if (out / MARKER).exists():
+        with locked(out) as lock:
+            os.ftruncate(lock, 0)
+
+
 @contextmanager
 def locked(out: Path) -> Iterator[int]:
     """Keep other processes of ours from writing into the directory `out` until the block ends, or

@@ -28,7 +28,7 @@ from leakscope.leakage.run_directory import WORK
 from leakscope.models.word.model_directory import weights_digest
 from leakscope.records.artifacts import private_directory, write_sealed
 from leakscope.records.canaries.canary_manifest import MANIFEST, CanaryManifest
-from leakscope.records.output_claim import MARKER
+from leakscope.records.output_claim import is_unfinished, sweep
 from leakscope.records.runs.report_settings import ReportSettings
 from leakscope.reporting.pages.report_page import write_page
 from leakscope.studies.kept_results import Step
@@ -67,6 +67,7 @@ def _add_real(planted: Path, model: Path, progress: Progress, out: Path) -> None
     real, without = listed_for_manifest(loaded, corpus, texts, first, progress)
     update = {"canaries": [*manifest.canaries, *real], "without_real": without}
     private_directory(out)
+    sweep(out)
     write_sealed(out / MANIFEST, manifest.model_copy(update=update), ())
 
 
@@ -126,7 +127,7 @@ def _plain(settings: Any) -> dict[str, Any]:
 
 def _finished(record: str) -> Callable[[Path], bool]:
     """Whether a directory has the record that is written last, and nothing goes on in it."""
-    return lambda path: (path / record).exists() and not (path / MARKER).exists()
+    return lambda path: (path / record).exists() and not is_unfinished(path)
 
 
 def _run_is_finished(path: Path) -> bool:

@@ -11,16 +11,18 @@ from typing import Any
 
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress
-from leakscope.models.word.model_directory import load_config
-from leakscope.records.artifacts import digest_of, read_parquet
+from leakscope.records.artifacts import already, digest_of, read_parquet
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.output_claim import remove
+from leakscope.records.seal import SEAL
 from leakscope.studies.kept_results import KeptResults, Step
 from leakscope.training.dp.dp_settings import PrivacySettings
+from leakscope.training.finished_training import tidied
 from leakscope.training.loop import train
 from leakscope.training.train_settings import TrainSettings
 
 SNAPSHOTS = "snapshots"
+SNAPSHOT_FILES = {"config.json", "model.safetensors", "vocabulary.json", SEAL}
 
 
 @dataclass(frozen=True)
@@ -171,16 +173,19 @@ def _train(
     progress: Progress,
     path: Path,
 ) -> None:
-    if not (path / "config.json").exists():
+    if (path / "config.json").exists():
+        tidied(path)
+    else:
         train(corpus, path, settings, progress=progress)
     keep_snapshots(path, {each.model for each in trained_once(path, targets).reached.values()})
 
 
 def keep_snapshots(path: Path, kept: Collection[Path]) -> None:
-    """Remove all snapshots of a finished training but these."""
+    """Remove all snapshots of a finished training but these; also what a kill has left of one."""
     for snapshot in (path / SNAPSHOTS).iterdir():
         if snapshot not in kept:
-            load_config(snapshot)  # a model of ours
+            if not {entry.name for entry in snapshot.iterdir()} <= SNAPSHOT_FILES:
+                raise already(snapshot)
             remove(snapshot)
 
 

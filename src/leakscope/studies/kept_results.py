@@ -21,7 +21,7 @@ from leakscope.records.artifacts import (
     write_json,
 )
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.output_claim import remove
+from leakscope.records.output_claim import remove, unmark
 
 Clock = Callable[[], float]
 
@@ -88,6 +88,7 @@ class KeptResults:
             step.make(target)
         if not target.exists():
             raise LeakscopeError(f"The step {step.kind} of the study left no result.")
+        unmark(target)
         record = StepRecord(
             kind=step.kind,
             made_from=dict(step.made_from),
@@ -128,10 +129,10 @@ class KeptResults:
 
     def forget(self, step: Step) -> None:
         """Remove the result of a step, so that it is made again."""
-        self._record_of(step).unlink(missing_ok=True)
         target = self._folder / step.name
         if target.exists():
             remove(target)
+        self._record_of(step).unlink(missing_ok=True)  # last: it tells that a part is not all
 
     def _known(self, step: Step) -> StepRecord | None:
         path = self._record_of(step)

@@ -8,7 +8,7 @@ from typing import Generic, NamedTuple, TypeVar
 from pydantic import BaseModel
 
 from leakscope.records.artifacts import read_json, write_sealed
-from leakscope.records.output_claim import MARKER, claimed
+from leakscope.records.output_claim import claimed, is_unfinished
 from leakscope.records.received_files import refuse_special_files
 from leakscope.records.seal import SEAL
 from leakscope.records.tables.row_tables import write_rows
@@ -65,7 +65,7 @@ class StudyKind(Generic[Record]):
 
     def _is_there(self, out: Path) -> bool:
         """Whether `out` is a finished study of ours."""
-        if not (out / RECORD).is_file() or (out / MARKER).exists():
+        if not (out / RECORD).is_file() or is_unfinished(out):
             return False
         refuse_special_files(out)
         read_json(out / RECORD, self.record, self.what)

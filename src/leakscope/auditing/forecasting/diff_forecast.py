@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from leakscope.auditing.forecasting.peak_memory import peak_memory
-from leakscope.auditing.forecasting.rehearsal import SET_UP, EnoughError, Watch
+from leakscope.auditing.forecasting.rehearsal import SET_UP, START, EnoughError, Watch
 from leakscope.auditing.updates.diff_plan import COUNT, RANK, SEARCH, search_rows, words_counted
 from leakscope.auditing.updates.diff_run import DiffJob
 from leakscope.auditing.updates.given_sequences import (
@@ -38,7 +38,7 @@ def diff_forecast(job: DiffJob, out: Path | None = None) -> Forecast:
     opened, data = job.opened()
     prefix = known_prefix(opened, settings)
     loaded = time.perf_counter() - begin
-    stages = [ForecastStage(name=SET_UP, work="both models", seconds=loaded)]
+    stages = [ForecastStage(name=SET_UP, work="both models", seconds=START + loaded)]
     kept = NOWHERE if out is None else opened.kept_in(out)
     stages += pair_stages(opened, words_counted(data), settings, prefix, kept)
     if given:

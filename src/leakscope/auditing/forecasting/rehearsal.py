@@ -14,6 +14,8 @@ Work = Callable[[Path, Progress], object]
 """Does something into a path that is not there yet, and tells its progress."""
 SET_UP = "set up"
 """What comes before the first stage."""
+START = 1.5
+"""Seconds to import what models run on, about; whoever forecasts has it imported already."""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from leakscope.auditing.forecasting.peak_memory import peak_memory
+from leakscope.auditing.forecasting.rehearsal import SET_UP, START
 from leakscope.auditing.public_settings import CROSSFIT, RETRAIN, PublicSettings
 from leakscope.auditing.public_training import beside, folds_folder
 from leakscope.auditing.report_job import ReportJob, snapshots_in
@@ -38,6 +39,8 @@ FIRST_WORDS, MOST_WORDS = 1_000, 400_000
 """Words of the first sample; each is twice as large as the one before, up to the second number."""
 COUNTED = 2e6
 """Words of D that are counted in a second, at the least."""
+GATHERED = 6e-6
+"""Seconds to gather an occurrence, look for it in contexts and write it, about."""
 IN_MEMORY, ON_DISK = 64, 96
 """Bytes of an occurrence, about, with what is sorted beside it; and in files."""
 UNKNOWN = "how many unique sequences there are is not known yet"
@@ -111,8 +114,11 @@ class ReportForecaster:
     reports: int = 1
     """How many are made, each on a snapshot."""
 
-    def forecast(self, model: LanguageModel) -> Forecast:
-        """Of a report on `model`."""
+    def forecast(self, load: Callable[[], LanguageModel]) -> Forecast:
+        """Of a report on a model."""
+        begin = time.perf_counter()
+        model = load()
+        set_up = START + self.reports * (time.perf_counter() - begin)
         timed = timed_scoring(model, self.corpus, self.settings)
         words = self.corpus.counts().words
         runs = timed.occurrences * words // max(timed.words, 1)
@@ -120,7 +126,10 @@ class ReportForecaster:
         if self.reports > 1:
             notes.append(f"There are {self.reports} snapshots to report on; one of them was timed.")
         return Forecast(
-            stages=tuple(self._stages(timed, words, runs)),
+            stages=(
+                ForecastStage(name=SET_UP, work="the model", seconds=set_up),
+                *self._stages(timed, words, runs),
+            ),
             memory=peak_memory() * self.workers + runs * IN_MEMORY,
             disk=runs * ON_DISK * self.reports,
             notes=tuple(notes),
@@ -145,6 +154,8 @@ class ReportForecaster:
             yield self._pass("held-out", timed, read, "", kept.held_out)
         seconds = self.reports * words / COUNTED
         yield ForecastStage(name="count", work=f"{words:,} words", seconds=seconds)
+        gathered = self.reports * runs * GATHERED
+        yield ForecastStage(name="collect and write", work=f"{runs:,} runs", seconds=gathered)
         yield ForecastStage(
             name="look closer", work="the unique sequences", seconds=None, reason=UNKNOWN
         )
@@ -223,4 +234,4 @@ def report_forecast(job: ReportJob, model: Path, out: Path | None = None) -> For
         kept=kept,
         reports=reports,
     )
-    return forecaster.forecast(subject.load())
+    return forecaster.forecast(subject.load)

@@ -37,9 +37,10 @@ from leakscope.engine.thread_engine import ThreadEngine
 from leakscope.engine.time_left import PlannedStage, expect
 from leakscope.records.artifacts import already, private_directory, read_json, write_sealed
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.output_claim import Claim, claimed, remove
+from leakscope.records.output_claim import Claim, claimed, remove, taken_up
 from leakscope.records.seal import SEAL
 
+COMMAND = "corpus build"
 BUILDING, SHARDS, LEXICON, MANIFEST = ".building", "shards", "lexicon.parquet", "manifest.json"
 CORPUS_FILES = (MANIFEST, BUILDING, SHARDS, LEXICON, SEAL)
 
@@ -70,7 +71,7 @@ def build(
         "origins": [OriginFile.of(each) for each in described],
         "split_given": how.split_column is not None,
     }
-    with claimed(Path(out), "corpus build") as claim:
+    with claimed(Path(out), COMMAND) as claim:
         if (claim.path / MANIFEST).exists():
             return _finished(claim, said)
         claim.clear({LEXICON, SEAL}, keep={BUILDING, SHARDS})
@@ -99,7 +100,7 @@ def build_rows(
     """Build a corpus from any stream of rows. `split_given`: they say which part they belong to, as
     whoever trained on them knows it. `origins`: the files that the origins of rows name.
     """
-    with claimed(Path(out), "corpus build") as claim:
+    with claimed(Path(out), COMMAND) as claim:
         return build_into(
             claim,
             rows,
@@ -157,6 +158,18 @@ def _engine(resources: BuildResources, inputs: Sequence[Path]) -> AbstractContex
 def _leave_nothing(claim: Claim) -> None:
     for name in CORPUS_FILES:  # they hold text
         remove(claim.path / name)
+
+
+def tidied_build(out: Path) -> bool:
+    """Whether `out` holds a whole corpus. What a build leaves behind that is killed after its last
+    file is removed now.
+    """
+    whole = (out / MANIFEST).exists()
+    if whole:
+        with taken_up(out, COMMAND) as killed:
+            if killed:
+                remove(out / BUILDING)
+    return whole
 
 
 def _finished(claim: Claim, said: dict[str, object]) -> Corpus:

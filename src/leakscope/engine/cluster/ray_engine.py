@@ -5,7 +5,7 @@ import re
 import secrets
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from leakscope.engine.shard_output import ShardOutput
 from leakscope.engine.shard_queue import ShardQueue
 from leakscope.engine.shard_worker import Failure, NodeNeeds, ShardOrder
 from leakscope.engine.stages import DueShards, Stage, loads_model, reads_outputs
+from leakscope.records.artifacts import private_directory
 from leakscope.records.errors import LeakscopeError
 
 
@@ -26,7 +27,9 @@ class RayEngine:
     with so many workers. It is entered when the first shard is due, and left by `close`.
 
     A worker that loads a model has so many `cores`, and a GPU if the cluster has any and `gpus`
-    allows it; others have one core. `needs`: paths that must be readable on every node.
+    allows it; others have one core. `needs`: paths that must be readable on every node. `shares`:
+    folders in which this process will put models that every node must see; this is checked when
+    the engine is entered.
     """
 
     def __init__(
@@ -37,6 +40,7 @@ class RayEngine:
         cores: int = 1,
         gpus: bool = True,
         needs: Sequence[Path] = (),
+        shares: Sequence[Path] = (),
     ) -> None:
         if find_spec("ray") is None:
             raise LeakscopeError("Ray is not installed; get it by pip install 'leakscope[ray]'.")
@@ -45,9 +49,20 @@ class RayEngine:
         self._address, self._workers = address, workers
         self._cores, self._gpus = cores, gpus
         self._needs = NodeNeeds.of_this_process(tuple(needs))
+        self._shares = () if address is None else tuple(shares)
         self._cluster: ExitStack | None = None
 
     def __enter__(self) -> "RayEngine":
+        for folder in self._shares:
+            with _there_meanwhile(folder):
+                shared = self._is_seen_by_all(folder)
+            if not shared:
+                self.close()
+                raise LeakscopeError(
+                    f"The nodes of the cluster do not share {folder}, where models are to be "
+                    f"trained for this report; give a folder that they share as --public-dir, or "
+                    f"give models that each node has."
+                )
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -121,6 +136,19 @@ class RayEngine:
                 cluster = ray_client.joined_cluster(self._address, folder)
             with cluster:
                 yield
+
+
+@contextmanager
+def _there_meanwhile(folder: Path) -> Iterator[None]:
+    """A folder that is there for the time of the block, and afterwards as before."""
+    made = [each for each in (folder, *folder.parents) if not each.exists()]
+    private_directory(folder)
+    try:
+        yield
+    finally:
+        for each in made:
+            with suppress(OSError):  # somebody else has put something into it
+                each.rmdir()
 
 
 def _look(needs: NodeNeeds) -> str | None:

@@ -15,7 +15,7 @@ from leakscope.canaries.canary_settings import PlantSettings
 from leakscope.canaries.planting.placement import users_of
 from leakscope.canaries.planting.row_sources import CorpusSource
 from leakscope.canaries.planting.word_choices import frequent_words
-from leakscope.corpus.building.builder import MANIFEST, build_rows
+from leakscope.corpus.building.builder import MANIFEST, build_rows, tidied_build
 from leakscope.corpus.lexicon import Lexicon
 from leakscope.corpus.manifest import InputFile, OriginFile
 from leakscope.corpus.readers.rows import Origin, Row
@@ -25,7 +25,7 @@ from leakscope.engine.progress import Progress
 from leakscope.records.artifacts import digest_of
 from leakscope.records.canaries.canary_manifest import CanaryManifest
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.output_claim import MARKER
+from leakscope.records.output_claim import is_unfinished
 from leakscope.studies.kept_results import Step
 from leakscope.studies.planned_training import PlannedTraining
 from leakscope.training.vocabulary import known_words
@@ -139,6 +139,8 @@ def corpus_step(parts: list[TextPart], progress: Progress) -> Step:
 
 
 def _build(parts: list[TextPart], progress: Progress, out: Path) -> None:
+    if tidied_build(out):
+        return
     origins = list(dict.fromkeys(file for part in parts for file in part.corpus.manifest.origins))
     build_rows(
         chain.from_iterable(part.rows(origins) for part in parts),
@@ -152,7 +154,7 @@ def _build(parts: list[TextPart], progress: Progress, out: Path) -> None:
 
 
 def _is_whole(path: Path) -> bool:
-    return (path / MANIFEST).exists() and not (path / MARKER).exists()
+    return (path / MANIFEST).exists() and not is_unfinished(path)
 
 
 def drawn_users(corpus: Corpus, count: int, seed: int, purpose: int, option: str) -> list[str]:

@@ -12,9 +12,10 @@ from leakscope.engine.progress import Progress
 from leakscope.models.word.model_directory import weights_digest, words_of
 from leakscope.records.artifacts import digest_of, read_parquet
 from leakscope.records.canaries.canary_manifest import CanaryManifest
-from leakscope.records.output_claim import MARKER
+from leakscope.records.output_claim import is_unfinished
 from leakscope.studies.equal_usefulness import keep_snapshots, made_of
 from leakscope.studies.kept_results import Step
+from leakscope.training.finished_training import tidied
 from leakscope.training.loop import train
 from leakscope.training.train_settings import TrainSettings
 from leakscope.updates.diff_settings import DiffSettings
@@ -44,7 +45,9 @@ def update_training_step(
 def _train(
     corpus: Corpus, settings: TrainSettings, start: StartFrom, progress: Progress, path: Path
 ) -> None:
-    if not (path / "config.json").exists():
+    if (path / "config.json").exists():
+        tidied(path)
+    else:
         train(
             corpus,
             path,
@@ -86,4 +89,4 @@ def diff_step(old: Path, new: Path, settings: DiffSettings, progress: Progress) 
 
 
 def _is_whole(path: Path) -> bool:
-    return (path / RECORD).exists() and not (path / MARKER).exists()
+    return (path / RECORD).exists() and not is_unfinished(path)
