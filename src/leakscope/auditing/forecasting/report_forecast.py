@@ -38,8 +38,9 @@ FIRST_WORDS, MOST_WORDS = 1_000, 400_000
 """Words of the first sample; each is twice as large as the one before, up to the second number."""
 COUNTED = 2e6
 """Words of D that are counted in a second, at the least."""
-IN_MEMORY, ON_DISK = 64, 96
-"""Bytes of an occurrence, about, with what is sorted beside it; and in files."""
+IN_MEMORY, ON_DISK = 64, 130
+"""Bytes of an occurrence, about, with what is sorted beside it; and in files, with the parts that
+tables are put together from."""
 UNKNOWN = "how many unique sequences there are is not known yet"
 
 
