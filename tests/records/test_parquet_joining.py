@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leakscope.records.artifacts import parquet_sink
@@ -54,6 +54,7 @@ def parts_of(folder, parts):
     return [written(folder / f"part-{i}", part, sealed=True) for i, part in enumerate(parts)]
 
 
+@settings(max_examples=25)  # each writes files, and waits for the disk
 @given(parts=files)
 def test_it_is_what_one_writer_writes(tmp_path, parts):
     plain = written(tmp_path / "plain", [group for part in parts for group in part])
