@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from leakscope.engine.local_engine import LocalEngine
 from leakscope.engine.thread_engine import ThreadEngine
 from leakscope.records.errors import LeakscopeError
 
@@ -55,6 +56,28 @@ def test_what_is_done_is_not_done_again_and_nothing_is_started_for_it(tmp_path):
         (tmp_path / f"squares-{key}.parquet").write_text("kept")
     paths = ThreadEngine(2).map(stage, KEYS, tmp_path)
     assert {path.read_text() for path in paths} == {"kept"} and not stage.started
+
+
+@pytest.mark.parametrize("engine", [ThreadEngine(2), LocalEngine()], ids=["threads", "local"])
+def test_an_output_that_shards_share_is_made_once(tmp_path, engine):
+    told, made = [], []
+
+    @dataclass(frozen=True)
+    class Counted(Squares):
+        def _work(self, index, target):
+            made.append(index)
+            super()._work(index, target)
+
+    keys = ["a", "b", "a", "c", "a"]
+    paths = engine.map(
+        Counted(),
+        keys,
+        tmp_path,
+        progress=lambda stage, done, total, note: told.append((done, total)),
+    )
+    assert [path.read_text() for path in paths] == ["0", "1", "0", "9", "0"]
+    assert sorted(made) == [0, 1, 3]
+    assert told == [(2, 5), (3, 5), (4, 5), (5, 5)]
 
 
 def test_an_error_comes_out_and_what_was_done_stays(tmp_path):

@@ -1,15 +1,20 @@
 """What a killed report has kept is used again if it is as it was written, and made anew if not."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
+from leakscope.engine.local_engine import LocalEngine
+from leakscope.engine.progress import silent
 from leakscope.leakage.pipeline import Resources, audit
+from leakscope.leakage.run_tables import sequence_table, user_table
 from leakscope.leakage.scrutiny.public_surprise import PublicModel
 from leakscope.records.models.public_model import GivenModelRecord
 from leakscope.records.runs.report_settings import ReportSettings
-from small_models import repeated_by, sharp_model
+from small_models import repeated_by, sharp_model, sharp_reader
 from subjects import subject_of
 
 WORDS = ["a", "b", "c", "d", "e", "f"]
@@ -25,8 +30,10 @@ STAGES = (
     "other-contexts",
     "personal-data",
     "known-words",
+    "write",
 )
 ASKED = ReportSettings(top_k=2, reveal=True, elsewhere=60)
+REDACTED = ReportSettings(top_k=2)
 
 
 class KilledError(Exception):
@@ -39,17 +46,32 @@ def corpus(make_corpus):
     return make_corpus(rows, shard_words=250, validation=0.2)
 
 
-def report(corpus, out, killed=False):
-    """A report; or one that is killed when all stages have run, before anything is written."""
-    model, other = (sharp_model("gru", WORDS, seed).reading(corpus.lexicon) for seed in (3, 4))
-    judge = PublicModel(GivenModelRecord(name="other", digests=("d",)), lambda: other)
+@pytest.fixture
+def small_parts(monkeypatch):
+    """Tables that are written in many parts."""
+    monkeypatch.setattr(sequence_table, "ROWS", 7)
+    monkeypatch.setattr(user_table, "ROWS", 3)
 
-    def confirm():
+
+def report(corpus, out, killed=False, progress=silent, resources=None, asked=ASKED):
+    """A report; or one that is killed when all stages have run, just before it is finished."""
+    model, other = (partial(sharp_reader, corpus.path, "gru", WORDS, seed) for seed in (3, 4))
+    judge = PublicModel(GivenModelRecord(name="other", digests=("d",)), other)
+
+    def page(_):
         if killed:
             raise KilledError
 
-    subject = replace(subject_of(lambda: model), confirm=confirm)
-    audit(subject, corpus, out, ASKED, public=lambda _: judge, resources=Resources())
+    audit(
+        subject_of(model),
+        corpus,
+        out,
+        asked,
+        public=lambda _: judge,
+        resources=resources or Resources(),
+        page=page,
+        progress=progress,
+    )
     return {name: (out / name).read_bytes() for name in TABLES}
 
 
@@ -110,3 +132,86 @@ def test_intact_outputs_are_kept_and_damaged_ones_are_not(corpus, tmp_path, stag
     after = {path: path.stat().st_mtime_ns for each in STAGES for path in kept(out, each)}
     assert {path for path in before if before[path] != after[path]} == {kept(out, stage)[0]}
     assert kept(out, stage)[0].read_bytes() == content
+
+
+def whole_and_parts(corpus, tmp_path):
+    wanted = report(corpus, tmp_path / "whole")
+    with pytest.raises(KilledError):
+        report(corpus, tmp_path / "parts", killed=True)
+    return wanted, kept(tmp_path / "parts", "write")
+
+
+def test_parts_are_the_tables(corpus, tmp_path, small_parts):
+    wanted, parts = whole_and_parts(corpus, tmp_path)
+    tables = [pq.read_table(part) for part in parts]
+    for name in TABLES[:3]:
+        whole = pq.read_table(tmp_path / "whole" / name, page_checksum_verification=True)
+        mine = [table for table in tables if table.schema == whole.schema]
+        assert len(mine) >= 2
+        assert sum(map(len, mine)) == len(whole)
+        groups = pq.ParquetFile(tmp_path / "whole" / name).num_row_groups
+        assert groups == sum(len(table) > 0 for table in mine)
+    assert wanted == report(corpus, tmp_path / "parts")
+
+
+class KilledAt:
+    """Progress that kills when so many parts of tables are written."""
+
+    def __init__(self, parts):
+        self.parts, self.total = parts, None
+
+    def __call__(self, stage, done, total=None, note=""):
+        if stage == "write":
+            self.total = total
+            if done == self.parts:
+                raise KilledError
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_kills_between_parts(corpus, tmp_path, small_parts, threads):
+    wanted = report(corpus, tmp_path / "whole")
+    out, resources = tmp_path / "run", Resources(threads=threads)
+    before: dict[Path, int] = {}
+    while True:
+        parts = kept(out, "write")
+        assert all(path.stat().st_mtime_ns == before.get(path) for path in parts if path in before)
+        before = {path: path.stat().st_mtime_ns for path in parts}
+        killer = KilledAt(len(parts) + 3)
+        try:
+            found = report(corpus, out, progress=killer, resources=resources)
+            break
+        except KilledError:
+            assert len(kept(out, "write")) >= len(parts) + 3
+            assert not any((out / name).exists() for name in TABLES)
+    assert len(before) > 3
+    assert found == wanted
+
+
+@pytest.mark.parametrize(
+    "resources",
+    [Resources(threads=4), Resources(LocalEngine(2), threads=2)],
+    ids=["threads", "processes"],
+)
+def test_bytes_do_not_depend_on_who_works(corpus, tmp_path, small_parts, resources):
+    wanted = report(corpus, tmp_path / "whole", asked=REDACTED)
+    assert report(corpus, tmp_path / "other", resources=resources, asked=REDACTED) == wanted
+
+
+CHANGES = {
+    "contexts": {"contexts": 1},
+    "context words": {"context_words": 2},
+    "redacted": {"reveal": False},
+    "threshold": {"user_threshold": 2},
+    "no least contexts": {"least_context": 0},
+    "no decoys": {"decoy_words": 0},
+    "nothing elsewhere": {"elsewhere": 0},
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_parts_of_other_settings_are_not_used(corpus, tmp_path, small_parts, name):
+    changed = replace(ASKED, **CHANGES[name])
+    wanted = report(corpus, tmp_path / "whole", asked=changed)
+    with pytest.raises(KilledError):
+        report(corpus, tmp_path / "run", killed=True)
+    assert report(corpus, tmp_path / "run", asked=changed) == wanted

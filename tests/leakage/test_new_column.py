@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 from rich.console import Console
 
 from leakscope.leakage.pipeline import audit
-from leakscope.leakage.run_tables.sequence_table import SequenceSource
+from leakscope.leakage.run_tables.sequence_table import SequenceRows
 from leakscope.records.columns import EVERYWHERE, Column, Display
 from leakscope.records.runs import sequence_columns
 from leakscope.records.runs.report_settings import ReportSettings
@@ -27,13 +27,13 @@ TOY = Column(
 
 def test_a_toy_column_reaches_file_page_browser_and_terminal(make_corpus, tmp_path, monkeypatch):
     monkeypatch.setattr(sequence_columns, "COLUMNS", (*sequence_columns.COLUMNS, TOY))
-    computed = SequenceSource.columns
+    computed = SequenceRows.columns
 
-    def with_letters(self, rows):
-        found = computed(self, rows)
+    def with_letters(self, words):
+        found = computed(self, words)
         return found | {"letters": (1000 * found["length"]).astype("int32")}
 
-    monkeypatch.setattr(SequenceSource, "columns", with_letters)
+    monkeypatch.setattr(SequenceRows, "columns", with_letters)
     corpus = make_corpus([("ann", "code alpha beta"), ("bob", "code alpha")])
     script = {("code",): {"alpha": 0.9}, ("code", "alpha"): {"beta": 0.9}}
     model, run = ScriptedModel(corpus.lexicon, script), tmp_path / "run"

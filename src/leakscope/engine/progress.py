@@ -13,3 +13,13 @@ class Progress(Protocol):
 
 def silent(stage: str, done: int, total: int | None = None, note: str = "") -> None:
     """Progress that nobody watches."""
+
+
+def before_the_end(progress: Progress) -> Progress:
+    """What a stage tells on its way; at the end the caller says what came of it."""
+
+    def told(stage: str, done: int, total: int | None = None, note: str = "") -> None:
+        if total is None or done < total:
+            progress(stage, done, total, note)
+
+    return told

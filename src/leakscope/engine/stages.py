@@ -79,7 +79,9 @@ class Engine(Protocol):
 
 
 class DueShards:
-    """Which outputs of a stage are still to be made, and how far that has come."""
+    """Which outputs of a stage are still to be made, and how far that has come. One that several
+    shards share, since the same goes into it, is made once.
+    """
 
     def __init__(
         self,
@@ -92,7 +94,10 @@ class DueShards:
         progress: Progress,
     ) -> None:
         self.targets = output_paths(stage, keys, folder)
-        self.due = [index for index, target in enumerate(self.targets) if not keep(target)]
+        first: dict[Path, int] = {}
+        for index, target in enumerate(self.targets):
+            first.setdefault(target, index)
+        self.due = [index for target, index in first.items() if not keep(target)]
         self._sizes = [1] * len(self.targets) if sizes is None else list(sizes)
         self._total = sum(self._sizes)
         self._done = self._total - sum(self._sizes[index] for index in self.due)

@@ -10,14 +10,13 @@ import numpy as np
 
 from leakscope.corpus.store import Corpus
 from leakscope.engine.local_engine import LocalEngine
-from leakscope.engine.progress import Progress, silent
+from leakscope.engine.progress import Progress, before_the_end, silent
 from leakscope.engine.stages import Engine
 from leakscope.engine.thread_engine import ThreadEngine
 from leakscope.leakage.asking.asked_model import AskedModel, LoadedOnce
 from leakscope.leakage.chance.held_out_runs import HeldOutRuns
 from leakscope.leakage.correct_runs.corpus_scoring import CorpusScoring
 from leakscope.leakage.correct_runs.score_stage import PIECE_WORDS, SLOW_PIECE_WORDS, totals_in
-from leakscope.leakage.counts.user_sizes import UserSizes
 from leakscope.leakage.epsilon_figures import doubts_about_epsilon
 from leakscope.leakage.metrics import metrics_of
 from leakscope.leakage.run_directory import (
@@ -27,24 +26,20 @@ from leakscope.leakage.run_directory import (
     claimed_run,
     manifest_of,
 )
-from leakscope.leakage.run_tables.occurrence_table import write_occurrences
-from leakscope.leakage.run_tables.sequence_table import SequenceSource, write_sequences
-from leakscope.leakage.run_tables.spelling import Speller, user_keys
-from leakscope.leakage.run_tables.user_table import write_users
+from leakscope.leakage.run_tables.table_writing import RunTables
 from leakscope.leakage.scrutiny.audited_part import nobody_trained_on, notices_of_part
 from leakscope.leakage.scrutiny.chance_evidence import (
     ChanceEvidence,
     HeldOutEvidence,
     StandInEvidence,
 )
-from leakscope.leakage.scrutiny.closer_look import CloserLook, look_closer
+from leakscope.leakage.scrutiny.closer_look import look_closer
 from leakscope.leakage.scrutiny.interface_figures import BEYOND
 from leakscope.leakage.scrutiny.plausibility import no_probability, sample_of, warnings_about
 from leakscope.leakage.scrutiny.public_stage import PublicJudge
 from leakscope.leakage.scrutiny.public_surprise import PublicModel, PublicSource
-from leakscope.leakage.scrutiny.validation_answers import write_answers
+from leakscope.leakage.scrutiny.validation_answers import ValidationAnswers, write_answers
 from leakscope.leakage.sequences.counted import TRIE_BYTES, CountedSequences, SequenceCounting
-from leakscope.leakage.sequences.distinct import contexts, examples
 from leakscope.leakage.subject import Subject, behind
 from leakscope.models.evaluation import perplexity_of
 from leakscope.records.artifacts import digest_of, seal_files, write_json, write_sealed
@@ -144,8 +139,9 @@ def audit_into(
     notices = (*look.notices, *doubts_about_epsilon(metrics, counted, look.findings))
     metrics = _questioned(metrics, subject, scoring, settings, notices)
     subject.confirm()
-    progress("write", 0, 1)
-    _write_tables(out, parts, corpus, settings, counted, look, sizes, subject.users)
+    tables = RunTables(corpus, settings, parts, counted, look.findings, sizes, subject.users)
+    tables.write(out, run.work, resources.threads, before_the_end(progress))
+    _write_answers(out, look.answers, settings)
     manifest = manifest_of(subject, corpus, settings, None if judge is None else judge.record)
     metrics = _write_records(out, subject, manifest, metrics)
     if page is not None:
@@ -168,6 +164,15 @@ def _write_records(out: Path, subject: Subject, manifest: RunManifest, metrics: 
     made = [name for name in RUN_FILES if name.endswith(".parquet") and (out / name).exists()]
     write_sealed(out / "manifest.json", manifest, ["metrics.json", *made])
     return metrics
+
+
+def _write_answers(out: Path, answers: ValidationAnswers | None, settings: ReportSettings) -> None:
+    """Write what is known of validation words, if anything is."""
+    if answers is None:
+        return
+    write_answers(out / "validation.parquet", answers)
+    if answers.documents is not None and not settings.hardened:
+        answers.documents.write(out)
 
 
 def _evidence(
@@ -265,36 +270,3 @@ def _benchmark(
     theirs, _ = replace(counting, progress=silent).count(parts)
     scoring.progress("benchmark", 1, 1)
     return ModelFigures(public_unique_sequences=Measured(int(theirs.sequences.unique.sum())))
-
-
-def _write_tables(
-    out: Path,
-    parts: list[Path],
-    corpus: Corpus,
-    settings: ReportSettings,
-    counted: CountedSequences,
-    look: CloserLook,
-    sizes: UserSizes,
-    users: IntArray | None,
-) -> None:
-    """All Parquet files of the run; words and keys only if they are to be revealed."""
-    members, sequences = counted.members, counted.sequences
-    chosen = examples(members, sequences, settings.contexts)
-    spelled, keys = None, None
-    if settings.reveal:
-        said = contexts(members, chosen, corpus.documents(), settings.context_words)
-        spelled = Speller(corpus.lexicon, counted.trie, said)
-        keys = user_keys(shard.user_keys() for shard in corpus.shards)
-    listed = (
-        np.ones(len(sequences), np.bool_)
-        if settings.user_threshold is None
-        else sequences.users_in_s < settings.user_threshold
-    )
-    source = SequenceSource(counted, look.findings, chosen, spelled)
-    write_sequences(out / "sequences.parquet", source, listed)
-    write_occurrences(out / "occurrences.parquet", parts, counted, look.findings.public)
-    write_users(out / "users.parquet", counted, look.findings, sizes, keys, users)
-    if look.answers is not None:
-        write_answers(out / "validation.parquet", look.answers)
-        if look.answers.documents is not None and not settings.hardened:
-            look.answers.documents.write(out)

@@ -11,7 +11,7 @@ import pytest
 
 import leakscope
 from leakscope.leakage.pipeline import audit
-from leakscope.leakage.run_tables.sequence_table import SequenceSource
+from leakscope.leakage.run_tables.sequence_table import SequenceRows
 from leakscope.leakage.scrutiny.public_surprise import PublicModel
 from leakscope.records.columns import EVERYWHERE, Column, Display
 from leakscope.records.errors import LeakscopeError
@@ -173,13 +173,13 @@ def test_a_new_column_of_sequences_is_in_it(report, tmp_path, monkeypatch):
         display=Display("Toy letters", "number", EVERYWHERE),
     )
     monkeypatch.setattr(sequence_columns, "COLUMNS", (*sequence_columns.COLUMNS, toy))
-    computed = SequenceSource.columns
+    computed = SequenceRows.columns
 
-    def with_letters(self, rows):
-        found = computed(self, rows)
+    def with_letters(self, words):
+        found = computed(self, words)
         return found | {"letters": pa.array(found["length"] * 0.125, pa.float32())}
 
-    monkeypatch.setattr(SequenceSource, "columns", with_letters)
+    monkeypatch.setattr(SequenceRows, "columns", with_letters)
     run, _ = report()
     found = leakscope.person(run, tmp_path / "p", number=3)
     assert all(row["letters"] == row["length"] / 8 for row in found.sequences)

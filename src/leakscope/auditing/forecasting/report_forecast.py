@@ -41,8 +41,9 @@ COUNTED = 2e6
 """Words of D that are counted in a second, at the least."""
 GATHERED = 6e-6
 """Seconds to gather an occurrence, look for it in contexts and write it, about."""
-IN_MEMORY, ON_DISK = 64, 96
-"""Bytes of an occurrence, about, with what is sorted beside it; and in files."""
+IN_MEMORY, ON_DISK = 64, 130
+"""Bytes of an occurrence, about, with what is sorted beside it; and in files, with the parts that
+tables are put together from."""
 UNKNOWN = "how many unique sequences there are is not known yet"
 
 

@@ -171,6 +171,11 @@ def words_in(path: Path) -> int:
     return int(open_parquet(path).metadata.metadata[b"words"])
 
 
+def occurrences_in(path: Path) -> int:
+    """How many occurrences a scored piece has, as its footer says."""
+    return int(open_parquet(path, checked=True).metadata.num_rows)
+
+
 def read_occurrences(path: Path) -> Iterator[Occurrences]:
     """Stream the occurrences of one piece."""
     reader = open_parquet(path)

@@ -14,6 +14,7 @@ from leakscope.records.ragged import offsets_of
 from leakscope.records.runs.occurrence_columns import occurrences_schema
 from leakscope.records.runs.run_manifest import open_run
 from leakscope.records.runs.sequence_columns import sequences_schema
+from leakscope.records.tables.table_batches import table_batches
 from leakscope.records.unique import is_unique
 
 
@@ -71,42 +72,56 @@ def occurrences_of_unique(run: Path, columns: list[str] | None = None) -> pa.Tab
     """The rows of `occurrences.parquet` whose sequence is unique, with `columns` (or all), in
     corpus order. Raise unless every unique sequence has one, with a place that can be.
     """
-    listed = listed_columns(run, ["id", "users_in_d"])
-    unique = listed.filter(pa.array(is_unique(listed["users_in_d"].to_numpy())))["id"]
-    _require_listed(run, np.sort(listed["id"].to_numpy()), len(unique))
-    path, schema = run / "occurrences.parquet", occurrences_schema()
-    rows = read_parquet(path, columns)
-    # Older runs have no public log-probabilities.
-    check_columns(path, rows, schema, columns or schema.names[:-1])
-    rows = rows.filter(pc.is_in(rows["sequence"], value_set=unique.combine_chunks()))
-    rows = rows.combine_chunks()
-    places = {name: rows[name] for name in _LEAST if name in rows.column_names}
-    if any(column.null_count for column in places.values()):
-        raise damaged(path)
-    numbers = {name: column.to_numpy() for name, column in places.items()}
-    documents = numbers["document"]
-    if (
-        any(numbers[name].min(initial=_LEAST[name]) < _LEAST[name] for name in numbers)
-        or (documents[1:] < documents[:-1]).any()
-        or len(np.unique(numbers["sequence"])) != len(unique)
-    ):
+    unique, path, schema = _unique_in(run), run / "occurrences.parquet", occurrences_schema()
+    *asked, newest = schema.names  # older runs have no public log-probabilities
+    kept = [
+        _of_unique(rows, unique, path)
+        for rows in table_batches(path, schema, columns or asked, () if columns else [newest])
+    ]
+    rows = pa.concat_tables(kept).combine_chunks()
+    documents = rows["document"].to_numpy()
+    if (documents[1:] < documents[:-1]).any() or len(np.unique(rows["sequence"])) != unique:
         raise damaged(path)
     return rows
 
 
-def _require_listed(run: Path, ids: IntArray, unique: int) -> None:
-    """Raise unless the table lists what it should, by its sorted `ids`: every sequence, or those
-    with few users in S; and if so all that are unique.
+def _unique_in(run: Path) -> int:
+    """How many unique sequences a run has. They come first, so their ids are those below. Raise
+    unless all that are listed have ids that can be.
     """
-    metrics = open_run(run)[1]
-    rising = not len(ids) or (ids[0] >= 0 and bool((np.diff(ids) > 0).all()))
-    gap = metrics.user_threshold is None and len(ids) and ids[-1] != len(ids) - 1
-    if not rising or gap or unique != metrics.unique_sequences:
+    manifest, metrics = open_run(run)
+    listed = listed_columns(run, ["id", "users_in_d"])
+    if any(column.null_count for column in listed.columns):
         raise damaged(run / "sequences.parquet")
+    ids, unique = listed["id"].to_numpy(), is_unique(listed["users_in_d"].to_numpy())
+    rising = np.sort(ids)
+    # A run with --user-threshold leaves sequences out, but no unique one.
+    whole = manifest.settings.user_threshold is None
+    if (
+        not np.array_equal(np.sort(ids[unique]), np.arange(metrics.unique_sequences))
+        or (rising[1:] == rising[:-1]).any()
+        or rising.max(initial=-1) >= metrics.sequences
+        or len(ids) != (metrics.sequences if whole else metrics.below_threshold)
+    ):
+        raise damaged(run / "sequences.parquet")
+    return metrics.unique_sequences
 
 
 _LEAST = {"sequence": 0, "user": 0, "document": 0, "start": 0, "length": 1}
 """What the numbers of an occurrence are at least."""
+
+
+def _of_unique(rows: pa.Table, unique: int, path: Path) -> pa.Table:
+    """Those of sequences with an id below `unique`; raise if one has a place that cannot be."""
+    if rows["sequence"].null_count:
+        raise damaged(path)
+    rows = rows.filter(pc.less(rows["sequence"], unique))
+    for name, least in _LEAST.items():
+        if name not in rows.column_names:
+            continue
+        if rows[name].null_count or rows[name].to_numpy().min(initial=least) < least:
+            raise damaged(path)
+    return rows
 
 
 def _require_lengths(run: Path, column: pa.ChunkedArray, lengths: IntArray) -> None:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from leakscope.corpus.store import Corpus
+from leakscope.leakage.rendering.stored_places import StoredPlaces
 from leakscope.leakage.run_tables.spelling import user_keys, word_lists
 from leakscope.leakage.sequences.distinct import Contexts, contexts_at, shortest_contexts
 from leakscope.leakage.sequences.documents_by_number import words_at
@@ -17,12 +18,9 @@ from leakscope.records.artifacts import damaged, read_parquet
 from leakscope.records.columns import check_columns
 from leakscope.records.documents import IntArray, LongArray
 from leakscope.records.ragged import offsets_of, places_of
-from leakscope.records.runs.occurrence_columns import occurrences_schema
-from leakscope.records.runs.report_settings import ReportSettings
+from leakscope.records.runs.run_manifest import open_run
 from leakscope.records.runs.sequence_columns import sequences_schema
 from leakscope.records.runs.user_columns import users_schema
-
-_PLACE = ["sequence", "document", "start", "length"]
 
 
 @dataclass(frozen=True)
@@ -38,21 +36,21 @@ class FilledWords:
     contexts: Contexts
 
     @staticmethod
-    def of(run: Path, corpus: Corpus, settings: ReportSettings) -> "FilledWords":
-        """Those of the run at `run`, which was made on D of this corpus."""
+    def of(run: Path, corpus: Corpus, scratch: Path) -> "FilledWords":
+        """Those of the run at `run`, which was made on D of this corpus; what grows with S is in
+        files without a name in `scratch`.
+        """
+        manifest, metrics = open_run(run)
+        settings = manifest.settings
         path = run / "sequences.parquet"
         names = ["id", "length", "context_lengths"]
         rows = read_parquet(path, names)
         check_columns(path, rows, sequences_schema(), names)
         source = run / "occurrences.parquet"
-        found = read_parquet(source, _PLACE)
-        check_columns(source, found, occurrences_schema(), _PLACE)
-        if any(column.null_count for column in found.columns) or rows["id"].null_count:
-            raise damaged(source)
-        owner, numbers, starts, lengths = (found[name].to_numpy() for name in _PLACE)
-        numbers_of_rows = rows["id"].to_numpy().astype(np.int64)
-        size = int(max(numbers_of_rows.max(initial=-1), owner.max(initial=-1))) + 1
-        chosen = shortest_contexts(owner, starts, size, settings.contexts)
+        places = StoredPlaces.of(source, metrics.sequences, scratch)
+        lengths, starts = places.lengths, places.starts
+        numbers_of_rows = _numbers(rows["id"], metrics.sequences, path)
+        chosen = shortest_contexts(places.sequences, starts, metrics.sequences, settings.contexts)
         counts = np.diff(chosen.offsets)[numbers_of_rows]
         if (counts == 0).any():
             raise damaged(source)
@@ -66,10 +64,10 @@ class FilledWords:
             raise damaged(path)
         begins = starts[first].astype(np.int64)
         offsets, ids = words_at(
-            corpus.documents(), numbers[first], begins, lengths[first].astype(np.int64)
+            corpus.documents(), places.documents[first], begins, lengths[first].astype(np.int64)
         )
         contexts = contexts_at(
-            corpus.documents(), numbers[examples], starts[examples], settings.context_words
+            corpus.documents(), places.documents[examples], starts[examples], settings.context_words
         )
         words = pa.array(corpus.lexicon.words, pa.string())
         return FilledWords(words, offsets, ids, offsets_of(counts), contexts)
@@ -86,6 +84,16 @@ class FilledWords:
 
     def _lists(self, offsets: LongArray, ids: IntArray) -> pa.ListArray:
         return word_lists(self.lexicon, offsets - offsets[0], ids[offsets[0] : offsets[-1]])
+
+
+def _numbers(ids: pa.ChunkedArray, sequences: int, path: Path) -> LongArray:
+    """[r] the ids of the rows; raise unless they can be."""
+    if ids.null_count:
+        raise damaged(path)
+    found: LongArray = ids.to_numpy().astype(np.int64)
+    if found.min(initial=0) < 0 or found.max(initial=-1) >= sequences:
+        raise damaged(path)
+    return found
 
 
 class FilledKeys:

@@ -40,7 +40,7 @@ def render_run(run: Path, out: Path, corpus: Corpus | None, page: Callable[[Path
     with claimed(out, "render") as claim:
         claim.clear(RUN_FILES)
         try:
-            _write_files(run, out, manifest, corpus)
+            _write_files(run, out, corpus)
             made = [name for name in RUN_FILES if (out / name).exists()]
             described = _manifest(run, manifest, revealed=corpus is not None)
             write_sealed(out / "manifest.json", described, made)
@@ -52,11 +52,11 @@ def render_run(run: Path, out: Path, corpus: Corpus | None, page: Callable[[Path
             raise
 
 
-def _write_files(run: Path, out: Path, manifest: RunManifest, corpus: Corpus | None) -> None:
+def _write_files(run: Path, out: Path, corpus: Corpus | None) -> None:
     words: Fill = redacted(sequence_columns.COLUMNS)
     keys: Fill = redacted(user_columns.COLUMNS)
     if corpus is not None:
-        words = FilledWords.of(run, corpus, manifest.settings).columns
+        words = FilledWords.of(run, corpus, scratch=out).columns
         keys = FilledKeys(corpus).columns
     for name, registry, fill in (
         ("sequences.parquet", sequence_columns.COLUMNS, words),

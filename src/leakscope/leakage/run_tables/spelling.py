@@ -1,6 +1,7 @@
 """Words instead of numbers: what only a revealed run writes."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import pyarrow as pa
 
@@ -10,25 +11,36 @@ from leakscope.leakage.sequences.distinct import Contexts
 from leakscope.records.documents import IntArray, LongArray
 
 
+@dataclass(frozen=True)
+class Spelled:
+    """Rows of words, by their numbers in a lexicon: row i has ids[offsets[i] : offsets[i + 1]]."""
+
+    lexicon: str
+    """The lexicon's digest."""
+    offsets: LongArray
+    ids: IntArray
+
+    def lists(self, words: pa.Array) -> pa.ListArray:
+        """The rows in the `words` of the lexicon."""
+        return word_lists(words, self.offsets, self.ids)
+
+
 class Speller:
-    """Spells ids out in words, many at a time."""
+    """Finds the words of sequences and contexts, many at a time."""
 
-    def __init__(self, lexicon: Lexicon, trie: TrieParts, contexts: Contexts) -> None:
-        self._words = pa.array(lexicon.words, pa.string())
-        self._trie = trie
-        self._contexts = contexts
+    def __init__(self, lexicon: Lexicon, digest: str, trie: TrieParts, contexts: Contexts) -> None:
+        self.words = pa.array(lexicon.words, pa.string())
+        self._digest, self._trie, self._contexts = digest, trie, contexts
 
-    def sequences(self, nodes: IntArray) -> pa.ListArray:
+    def sequences(self, nodes: IntArray) -> Spelled:
         """The words of the nodes' sequences."""
-        return self._lists(*self._trie.sequences(nodes))
+        return Spelled(self._digest, *self._trie.sequences(nodes))
 
-    def contexts(self, low: int, high: int) -> pa.ListArray:
+    def contexts(self, low: int, high: int) -> Spelled:
         """The words of the contexts of examples `low` to `high`."""
         offsets = self._contexts.offsets[low : high + 1]
-        return self._lists(offsets - offsets[0], self._contexts.ids[offsets[0] : offsets[-1]])
-
-    def _lists(self, offsets: LongArray, ids: IntArray) -> pa.ListArray:
-        return word_lists(self._words, offsets, ids)
+        ids = self._contexts.ids[offsets[0] : offsets[-1]]
+        return Spelled(self._digest, offsets - offsets[0], ids)
 
 
 def word_lists(words: pa.Array, offsets: LongArray, ids: IntArray) -> pa.ListArray:

@@ -1,114 +1,192 @@
-"""Write `users.parquet`: a row for each user with training documents."""
+"""`users.parquet`: a row for each user with training documents, in parts of so many rows."""
 
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from leakscope.leakage.counts.user_sizes import UserSizes
 from leakscope.leakage.scrutiny.findings import UniqueFindings
+from leakscope.leakage.sequences import tally_kernels as kernels
 from leakscope.leakage.sequences.counted import CountedSequences
 from leakscope.leakage.sequences.scratch_columns import slices_of
-from leakscope.records.artifacts import write_parquet
-from leakscope.records.documents import BoolArray, IntArray, LongArray
+from leakscope.records.documents import FloatArray, IntArray, LongArray
 from leakscope.records.runs.user_columns import users_schema
 
+ROWS = 1 << 20  # of a part
 _NEVER = np.iinfo(np.int32).max
 
 
 @dataclass(frozen=True)
 class Owned:
-    """Which user owns which unique sequence: p pairs, each once, by user."""
+    """Which user owns which unique sequence: p pairs."""
 
-    owners: LongArray
+    owners: IntArray
     """[p] the user."""
     rows: LongArray
-    """[p] the sequence's row."""
+    """[p] the sequence's row, rising."""
 
     @staticmethod
     def of(counted: CountedSequences) -> "Owned":
-        """All pairs of a run."""
+        """All pairs of a run: a unique sequence has one owner, whichever occurrence tells."""
         members, sequences = counted.members, counted.sequences
-        found, unique = [np.zeros(0, np.int64)], sequences.unique
+        owner = np.full(len(sequences), -1, np.int32)
         for here in slices_of(len(members)):
-            rows, users = sequences.of_member[here], members.users[here].astype(np.int64)
-            mine = unique[rows]
-            found.append(np.unique((users[mine] << 32) | rows[mine]))
-        owned = np.unique(np.concatenate(found))
-        return Owned(owned >> 32, owned & 0xFFFFFFFF)
+            owner[sequences.of_member[here]] = members.users[here]
+        rows = np.flatnonzero(sequences.unique)
+        return Owned(owner[rows], rows)
 
 
-def write_users(
-    path: Path,
-    counted: CountedSequences,
-    findings: UniqueFindings,
-    sizes: UserSizes,
-    keys: dict[int, str] | None,
-    audited: IntArray | None = None,
-) -> None:
-    """One row for each user, of whom only some may be `audited`; `keys` are theirs by number, None
-    if they are withheld.
-    """
-    users, owned = len(sizes.documents), Owned.of(counted)
-    present = np.flatnonzero(sizes.documents)
-    if audited is not None:
-        present = present[np.isin(present, audited)]
-    numbers = np.bincount(owned.owners, minlength=users)
-    none = numbers[present] == 0
-    longest = np.zeros(users, np.int32)
-    np.maximum.at(longest, owned.owners, counted.sequences.lengths[owned.rows])
-    ratio, least = _largest_ratio(users, owned, findings), _least(users, owned, counted, findings)
-    spelled = None if keys is None else [keys[int(user)] for user in present]
-    columns = {
-        "user": pa.array(present, pa.int32()),
-        "user_key": pa.array(spelled, pa.string())
-        if spelled
-        else pa.nulls(len(present), pa.string()),
-        "documents": pa.array(sizes.documents[present]),
-        "words": pa.array(sizes.words[present]),
-        "occurrences": pa.array(_occurrences(users, counted)[present]),
-        "unique_sequences": pa.array(numbers[present]),
-        "confirmed_sequences": _confirmed(users, owned, findings, present, none),
-        "longest_unique": pa.array(longest[present], mask=none),
-        "shortest_context": pa.array(_shortest_context(users, counted)[present], mask=none),
-        "largest_ratio": pa.array(ratio[present], mask=ratio[present] == -np.inf),
-        "least_context": pa.array(least[present], mask=least[present] == _NEVER),
-        "pii": _kinds(present, none, owned, findings),
+@dataclass(frozen=True)
+class UserRows:
+    """All that decides the rows of some users."""
+
+    user: IntArray
+    user_key: list[str] | None
+    """None: they are withheld."""
+    documents: LongArray
+    words: LongArray
+    occurrences: LongArray
+    unique_sequences: LongArray
+    confirmed_sequences: LongArray | None
+    """None: nobody measured what is chance."""
+    longest_unique: IntArray
+    shortest_context: IntArray
+    largest_ratio: FloatArray
+    """Minus infinity where it is not known."""
+    least_context: IntArray
+    """The greatest number where it is not known."""
+    pii: list[list[str]] | None
+
+
+@dataclass(frozen=True)
+class UserTable:
+    """See `PartedTable`."""
+
+    every: UserRows
+
+    @staticmethod
+    def of(
+        counted: CountedSequences,
+        findings: UniqueFindings,
+        sizes: UserSizes,
+        keys: dict[int, str] | None,
+        audited: IntArray | None = None,
+    ) -> "UserTable":
+        """Of all users, of whom only some may be `audited`; `keys` are theirs by number, None if
+        they are withheld.
+        """
+        owned, size = Owned.of(counted), len(sizes.documents)
+        present = np.flatnonzero(sizes.documents)
+        if audited is not None:
+            present = present[np.isin(present, audited)]
+        occurrences, shortest = _of_occurrences(size, counted)
+        numbers = np.bincount(owned.owners, minlength=size)
+        confirmed = _confirmed(size, owned, findings)
+        return UserTable(
+            UserRows(
+                user=present.astype(np.int32),
+                user_key=None if keys is None else [keys[user] for user in present.tolist()],
+                documents=sizes.documents[present],
+                words=sizes.words[present],
+                occurrences=occurrences[present],
+                unique_sequences=numbers[present],
+                confirmed_sequences=None if confirmed is None else confirmed[present],
+                longest_unique=_longest(size, owned, counted)[present],
+                shortest_context=shortest[present],
+                largest_ratio=_largest_ratio(size, owned, findings)[present],
+                least_context=_least(size, owned, counted, findings)[present],
+                pii=_kinds(present, owned, findings),
+            )
+        )
+
+    @property
+    def schema(self) -> pa.Schema:
+        """See `user_columns`."""
+        return users_schema()
+
+    @property
+    def parts(self) -> int:
+        """Ranges of users."""
+        return max(1, -(-len(self.every.user) // ROWS))
+
+    def content(self, part: int) -> UserRows:
+        """Of one range."""
+        every = {field.name: getattr(self.every, field.name) for field in fields(UserRows)}
+        here = slice(part * ROWS, (part + 1) * ROWS)
+        cut: dict[str, Any] = {
+            name: None if value is None else value[here] for name, value in every.items()
+        }
+        return UserRows(**cut)
+
+    def rows(self, part: int) -> Iterator[pa.Table]:
+        """A row for each user."""
+        columns, schema = _columns(self.content(part)), self.schema
+        yield pa.table([columns[name] for name in schema.names], schema=schema)
+
+
+def _columns(found: UserRows) -> dict[str, pa.Array]:
+    none = found.unique_sequences == 0
+
+    def known(name: str, *, of_unique: bool = True) -> pa.Array:
+        values, kind = getattr(found, name), users_schema().field(name).type
+        if values is None:
+            return pa.nulls(len(none), kind)
+        return pa.array(values, kind, mask=none if of_unique else None)
+
+    return {
+        **{name: pa.array(getattr(found, name)) for name in _PLAIN},
+        "user_key": known("user_key", of_unique=False),
+        "confirmed_sequences": known("confirmed_sequences"),
+        "longest_unique": known("longest_unique"),
+        "shortest_context": known("shortest_context"),
+        "largest_ratio": pa.array(found.largest_ratio, mask=found.largest_ratio == -np.inf),
+        "least_context": pa.array(found.least_context, mask=found.least_context == _NEVER),
+        "pii": _kinds_column(found),
     }
-    schema = users_schema()
-    write_parquet(path, pa.table([columns[name] for name in schema.names], schema=schema))
 
 
-def _confirmed(
-    users: int, owned: Owned, findings: UniqueFindings, present: LongArray, none: BoolArray
-) -> pa.Array:
+def _kinds_column(found: UserRows) -> pa.Array:
+    if found.pii is None:
+        return pa.nulls(len(found.user), pa.list_(pa.string()))
+    some = found.unique_sequences > 0
+    kinds = [each if own else None for own, each in zip(some, found.pii, strict=True)]
+    return pa.array(kinds, pa.list_(pa.string()))
+
+
+_PLAIN = ("user", "documents", "words", "occurrences", "unique_sequences")
+
+
+def _of_occurrences(users: int, counted: CountedSequences) -> tuple[LongArray, IntArray]:
+    """[n] how many occurrences each user has; [n] the shortest context of one that is of a unique
+    sequence.
+    """
+    members, sequences = counted.members, counted.sequences
+    found, shortest = np.zeros(users, np.int64), np.full(users, _NEVER, np.int32)
+    unique = sequences.unique
+    for here in slices_of(len(members)):
+        owners, mine = members.users[here], unique[sequences.of_member[here]]
+        kernels.count_each(owners, found)
+        np.minimum.at(shortest, owners[mine], members.starts[here][mine])
+    return found, shortest
+
+
+def _confirmed(users: int, owned: Owned, findings: UniqueFindings) -> LongArray | None:
     line = findings.chance.value
     if line is None:
-        return pa.nulls(len(present), pa.int64())
-    found = np.bincount(owned.owners[line.confirmed[owned.rows]], minlength=users)
-    return pa.array(found[present], mask=none)
+        return None
+    return np.bincount(owned.owners[line.confirmed[owned.rows]], minlength=users)
 
 
-def _shortest_context(users: int, counted: CountedSequences) -> IntArray:
-    members, sequences = counted.members, counted.sequences
-    shortest, unique = np.full(users, _NEVER, np.int32), sequences.unique
-    for here in slices_of(len(members)):
-        mine = unique[sequences.of_member[here]]
-        np.minimum.at(shortest, members.users[here][mine], members.starts[here][mine])
-    return shortest
+def _longest(users: int, owned: Owned, counted: CountedSequences) -> IntArray:
+    longest = np.zeros(users, np.int32)
+    np.maximum.at(longest, owned.owners, counted.sequences.lengths[owned.rows])
+    return longest
 
 
-def _occurrences(users: int, counted: CountedSequences) -> LongArray:
-    found = np.zeros(users, np.int64)
-    for here in slices_of(len(counted.members)):
-        found += np.bincount(counted.members.users[here], minlength=users)
-    return found
-
-
-def _largest_ratio(
-    users: int, owned: Owned, findings: UniqueFindings
-) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+def _largest_ratio(users: int, owned: Owned, findings: UniqueFindings) -> FloatArray:
     ratio = np.full(users, -np.inf, np.float32)
     if findings.ratios is not None:
         np.maximum.at(ratio, owned.owners, findings.ratios.of_sequence[owned.rows])
@@ -125,16 +203,14 @@ def _least(
     return least
 
 
-def _kinds(present: LongArray, none: BoolArray, owned: Owned, findings: UniqueFindings) -> pa.Array:
-    tags = findings.tags
-    if tags is None:
-        return pa.nulls(len(present), pa.list_(pa.string()))
+def _kinds(present: LongArray, owned: Owned, findings: UniqueFindings) -> list[list[str]] | None:
+    """Of each present user the kinds of personal data that their sequences look like."""
+    if findings.tags is None:
+        return None
     kinds: dict[int, set[str]] = {}
-    for owner, row in zip(owned.owners.tolist(), owned.rows.tolist(), strict=True):
-        if row in tags:
-            kinds.setdefault(owner, set()).update(tags[row])
-    listed = [
-        None if absent else sorted(kinds.get(user, ()))
-        for user, absent in zip(present.tolist(), none.tolist(), strict=True)
-    ]
-    return pa.array(listed, pa.list_(pa.string()))
+    tagged = np.array(sorted(findings.tags), np.int64)
+    known = np.isin(owned.rows, tagged)
+    pairs = zip(owned.owners[known].tolist(), owned.rows[known].tolist(), strict=True)
+    for owner, row in pairs:
+        kinds.setdefault(owner, set()).update(findings.tags[row])
+    return [sorted(kinds.get(user, ())) for user in present.tolist()]

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from leakscope.corpus.store import Corpus
-from leakscope.engine.progress import Progress, silent
+from leakscope.engine.progress import Progress, before_the_end, silent
 from leakscope.engine.stages import Engine
 from leakscope.leakage.counts.corpus_counting import CorpusCounting
 from leakscope.leakage.counts.trie import Trie
@@ -89,7 +89,7 @@ class SequenceCounting:
     def count(self, pieces: list[Path]) -> tuple[CountedSequences, UserSizes]:
         """The sequences of scored pieces, and how much each user has in D."""
         lexicon, most = self.corpus.manifest.lexicon, max(1, self.trie_bytes // NODE_BYTES)
-        going = _before_the_end(self.progress)
+        going = before_the_end(self.progress)
         collected = collect_pieces(pieces, lexicon, self.work, self.engine, going)
         members = read_members(collected, self.work)
         _require_fewer(len(members), MOST_OCCURRENCES, "correct runs")
@@ -112,16 +112,6 @@ class SequenceCounting:
         shards = len(self.corpus.shards)
         self.progress("count", shards, shards, f"{len(sequences)} sequences")
         return CountedSequences(TrieParts(lexicon, tuple(edges)), members, sequences), sizes
-
-
-def _before_the_end(progress: Progress) -> Progress:
-    """What a stage tells on its way; at the end the caller says what came of it."""
-
-    def told(stage: str, done: int, total: int | None = None, note: str = "") -> None:
-        if total is None or done < total:
-            progress(stage, done, total, note)
-
-    return told
 
 
 def _require_fewer(count: int, most: int, what: str) -> None:

@@ -41,6 +41,10 @@ class Sequences:
         """[s] which sequences are unique."""
         return is_unique(self.users_in_d)
 
+    def unique_in(self, rows: slice) -> BoolArray:
+        """Which of some sequences are unique."""
+        return is_unique(self.users_in_d[rows])
+
     def members_of(self, rows: BoolArray) -> LongArray:
         """The occurrences of the sequences `rows` [s], rising."""
         found = [
@@ -71,7 +75,7 @@ def shortest_contexts(of_member: IntArray, starts: IntArray, size: int, most: in
     """
     totals = np.zeros(size, np.int64)
     for here in slices_of(len(of_member)):
-        totals += np.bincount(of_member[here], minlength=size)
+        kernels.count_each(of_member[here], totals)
     offsets = offsets_of(np.minimum(totals, most))
     sizes, kept = np.zeros(size, np.int64), np.zeros(int(offsets[-1]), np.uint64)
     for here in slices_of(len(of_member)):

@@ -17,7 +17,11 @@ from leakscope.leakage.sequences.collect_stage import (
 )
 from leakscope.leakage.sequences.distinct import Sequences
 from leakscope.leakage.sequences.members import Members
-from leakscope.leakage.sequences.scratch_columns import ScratchColumn, scratch_array, slices_of
+from leakscope.leakage.sequences.scratch_columns import (
+    scratch_array,
+    scratch_columns,
+    slices_of,
+)
 from leakscope.records.documents import BoolArray, FloatArray, IntArray, LongArray
 from leakscope.records.ragged import offsets_of, places_of
 
@@ -35,12 +39,12 @@ _TYPES = {
 
 def read_members(collected: list[Path], scratch: Path) -> Members:
     """All occurrences, in files without a name in `scratch`; their nodes are still 0."""
-    columns = {field.name: ScratchColumn(scratch, _TYPES[field.name]) for field in fields(Members)}
-    for path in collected:
-        for some in read_collected(path):
-            for name, column in columns.items():
-                column.append(getattr(some, name))
-    return Members(**{name: column.array() for name, column in columns.items()})
+    with scratch_columns(scratch, _TYPES) as columns:
+        for path in collected:
+            for some in read_collected(path):
+                for name, column in columns.items():
+                    column.append(getattr(some, name))
+        return Members(**{name: column.array() for name, column in columns.items()})
 
 
 def insert_part(

@@ -3,7 +3,8 @@ nothing is left of them when the process ends.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
@@ -35,6 +36,25 @@ class ScratchColumn:
             if not self._size:
                 return np.zeros(0, self._dtype)
             return np.asarray(np.memmap(file, self._dtype, "r+", shape=(self._size,)))
+
+    def close(self) -> None:
+        """Give the file up, if it is no array."""
+        self._file.close()
+
+
+@contextmanager
+def scratch_columns(
+    folder: Path, types: Mapping[str, npt.DTypeLike]
+) -> Iterator[dict[str, ScratchColumn]]:
+    """Columns of these types by name, which are to become arrays within the block."""
+    columns: dict[str, ScratchColumn] = {}
+    try:
+        for name, kind in types.items():
+            columns[name] = ScratchColumn(folder, kind)
+        yield columns
+    finally:
+        for column in columns.values():
+            column.close()
 
 
 def scratch_array(folder: Path, dtype: npt.DTypeLike, size: int) -> npt.NDArray[Any]:

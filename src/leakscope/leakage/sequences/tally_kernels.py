@@ -54,6 +54,13 @@ def count_documents(nodes, documents, last, found):
 
 
 @compiled()
+def count_each(numbers, found):
+    """Add to `found` how often each number comes."""
+    for i in range(len(numbers)):
+        found[numbers[i]] += 1
+
+
+@compiled()
 def keep_shortest(owners, starts, done, offsets, sizes, kept):
     """Keep for each owner the occurrences, of which `done` went before, with the shortest contexts:
     start << 32 | number in a heap, the greatest first, of offsets[i + 1] - offsets[i] at most.
