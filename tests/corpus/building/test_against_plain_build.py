@@ -14,7 +14,7 @@ from leakscope.corpus import shard_schema
 from leakscope.corpus.build_resources import BuildResources
 from leakscope.corpus.build_settings import BuildSettings
 from leakscope.corpus.building.builder import build, build_rows
-from leakscope.corpus.building.counted_words import TYPE_BYTES
+from leakscope.corpus.building.word_runs import TYPE_BYTES
 from leakscope.corpus.readers.detect import read_all
 from leakscope.corpus.readers.input_settings import InputSettings
 from plain_build import files_of, plain_build

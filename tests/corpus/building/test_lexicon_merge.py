@@ -15,11 +15,11 @@ import pyarrow.parquet as pq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leakscope.corpus.building.counted_words import TYPE_BYTES
 from leakscope.corpus.building.lexicon_kernels import merge_some
 from leakscope.corpus.building.lexicon_merge import merge_lexicons
 from leakscope.corpus.building.number_stage import WORDS, lexicon_part
 from leakscope.corpus.building.user_pieces import UserPiece
+from leakscope.corpus.building.word_runs import TYPE_BYTES
 from leakscope.corpus.lexicon import words_digest
 from leakscope.corpus.parts.part_files import part_sink
 

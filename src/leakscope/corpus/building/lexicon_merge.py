@@ -13,10 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from leakscope.corpus.build_settings import LexiconOrder
-from leakscope.corpus.building.counted_words import CountedWords
-from leakscope.corpus.building.sorted_runs import SortedRuns
 from leakscope.corpus.building.user_pieces import UserPiece
 from leakscope.corpus.building.word_buckets import WordBuckets
+from leakscope.corpus.building.word_runs import CountedWords, SortedRuns
 from leakscope.corpus.lexicon import LEXICON_SCHEMA, WordsDigest, lexicon_table
 from leakscope.engine.spilled_array import spilled_zeros
 from leakscope.records.artifacts import parquet_sink

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from leakscope.corpus.building.counted_words import TYPE_BYTES
 from leakscope.corpus.building.lexicon_kernels import note_hashes
 from leakscope.corpus.building.number_stage import lexicon_part
+from leakscope.corpus.building.word_runs import TYPE_BYTES
 from leakscope.corpus.building.word_table import Bytes, WordTable
 from leakscope.corpus.parts.part_files import opened_part
 from leakscope.corpus.parts.ragged_kernels import gathered
