@@ -71,7 +71,7 @@ def test_a_large_lexicon_is_not_held_in_memory(tmp_path, monkeypatch):
     loaded = []
     grown = growth_of(lambda: loaded.append(Lexicon.load(path)))
     assert loaded[0].words[size - 1] == column[size - 1].as_py()
-    assert grown < 15 * size  # of over 40 bytes a word
+    assert grown < 30 * size  # of over 50 bytes a word, some of them twice
 
 
 def test_a_column_of_invalid_words_is_damaged(tmp_path, monkeypatch):
