@@ -17,7 +17,7 @@ class BuildResources:
     threads: int = 2
     """CPU threads, or workers of a Ray cluster that is started here."""
     memory: str = "2GB"
-    """Memory to plan for, at least 1GB. Very many distinct words, and huge documents, need more."""
+    """Memory to plan for, at least 1GB. Huge documents need more."""
     engine: Literal["local", "ray"] = field(default="local", metadata={"group": "On a cluster"})
     """Where the work is done: by threads of this machine, or by Ray, on a cluster or on one that is
     started here."""

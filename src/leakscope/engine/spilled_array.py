@@ -3,7 +3,9 @@
 The file has no name and is private to its owner, so nothing of it outlives the process.
 """
 
+import os
 import tempfile
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ class SpilledArray:
     def __init__(self, folder: Path, dtype: npt.DTypeLike) -> None:
         self._dtype = np.dtype(dtype)
         self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (the map outlives a block)
+        weakref.finalize(self, self._file.close)  # also if an error comes before the map
         self._size = 0
 
     def __len__(self) -> int:
@@ -37,3 +40,14 @@ class SpilledArray:
             self._file.flush()
             # The plain view: indexing a memmap makes memmaps, slowly.
             return np.asarray(np.memmap(self._file, self._dtype, "r+", shape=(self._size,)))
+
+
+def spilled_zeros(folder: Path, dtype: npt.DTypeLike, size: int) -> npt.NDArray[Any]:
+    """Zeros in such a file, to be written to at any place. The disk has room for them all: a page
+    that it had none for would end the process.
+    """
+    if not size:
+        return np.zeros(0, dtype)
+    with tempfile.TemporaryFile(dir=folder) as file:
+        os.posix_fallocate(file.fileno(), 0, size * np.dtype(dtype).itemsize)
+        return np.asarray(np.memmap(file, dtype, "r+", shape=(size,)))

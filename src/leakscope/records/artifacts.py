@@ -260,6 +260,17 @@ def read_parquet(
         raise damaged(path) from None
 
 
+def parquet_groups(path: Path) -> Iterator[pa.Table]:
+    """The row groups of a Parquet file of ours, one after the other."""
+    with open_parquet(path) as reader:
+        for group in range(reader.num_row_groups):
+            try:
+                table = reader.read_row_group(group)
+            except _UNREADABLE:
+                raise damaged(path) from None
+            yield table
+
+
 def digest_of(value: Any) -> str:
     """A hexadecimal digest of plain data, the same for equal JSON."""
     plain = json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False)

@@ -14,6 +14,7 @@ from leakscope.corpus import shard_schema
 from leakscope.corpus.build_resources import BuildResources
 from leakscope.corpus.build_settings import BuildSettings
 from leakscope.corpus.building.builder import build, build_rows
+from leakscope.corpus.building.word_runs import TYPE_BYTES
 from leakscope.corpus.readers.detect import read_all
 from leakscope.corpus.readers.input_settings import InputSettings
 from plain_build import files_of, plain_build
@@ -24,6 +25,12 @@ class Small(BuildResources):
 
     run_bytes = 700
     piece_bytes = 900
+
+
+class Tight(Small):
+    """And with memory for five distinct words at a time."""
+
+    bytes = 20 * TYPE_BYTES
 
 
 users = st.sampled_from(["ann", "bob", "Ünal", "東", "u 1", "x" * 200]) | st.text(
@@ -89,17 +96,18 @@ def trainable(path, how):
 
 @pytest.mark.parametrize("format", ["jsonl", "parquet", "jsonl.gz", "jsonl.zst"])
 @settings(max_examples=25)
-@given(rows=tables, how=options)
-def test_files_are_those_of_the_reference(tmp_path_factory, format, rows, how):
+@given(rows=tables, how=options, resources=st.sampled_from([Small, Tight]))
+def test_files_are_those_of_the_reference(tmp_path_factory, format, rows, how, resources):
     folder = tmp_path_factory.mktemp("build")
     path = write(rows, folder, format)
     if trainable(path, how):
-        made = build(path, folder / "c", settings=how, resources=Small(threads=2))
+        made = build(path, folder / "c", settings=how, resources=resources(threads=2))
         compare(made, [path], folder, how)
 
 
+@pytest.mark.parametrize("resources", [Small, Tight])
 @pytest.mark.parametrize("threads", [1, 2, 5])
-def test_many_inputs_of_all_kinds_and_a_user_larger_than_a_piece(tmp_path, threads):
+def test_many_inputs_of_all_kinds_and_a_user_larger_than_a_piece(tmp_path, threads, resources):
     bot = [("bot", f"I am bot number {n} and say the same again") for n in range(300)]
     people = [(f"u{n % 40}", f"text {n} of u{n % 40} is mine: Σ{n}") for n in range(500)]
     mixed = [row for pair in zip(bot, people, strict=False) for row in pair]
@@ -109,7 +117,7 @@ def test_many_inputs_of_all_kinds_and_a_user_larger_than_a_piece(tmp_path, threa
         write(bot, tmp_path, "jsonl.gz"),
     ]
     how = BuildSettings(validation=0.2, shard_words=800, lowercase=True)
-    made = build(paths, tmp_path / "c", settings=how, resources=Small(threads=threads))
+    made = build(paths, tmp_path / "c", settings=how, resources=resources(threads=threads))
     compare(made, paths, tmp_path, how)
     assert len(made.shards) > 3
 

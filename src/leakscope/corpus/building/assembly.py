@@ -80,7 +80,13 @@ def assemble(numbered: Numbered, context: BuildContext, lexicon: Path, shards: P
     # The digest goes through all text in its order, so it has a thread of its own.
     with ThreadPoolExecutor(1) as aside:
         digest = aside.submit(corpus_digest, numbered.parts)
-        merged = merge_lexicons(numbered.parts, numbered.pieces, context.settings.order, lexicon)
+        merged = merge_lexicons(
+            numbered.parts,
+            numbered.pieces,
+            context.settings.order,
+            lexicon,
+            context.resources.bytes,
+        )
         names = _shards(numbered, merged, context, shards)
         return Assembled(digest.result(), merged, names)
 

@@ -57,7 +57,9 @@ def kept_parts(
     numbered = numbered_by(stage, words)
     with tempfile.TemporaryDirectory(prefix="leakscope-forecast-") as name:
         lexicon = Path(name) / "lexicon.parquet"
-        merged = merge_lexicons(numbered.parts, numbered.pieces, settings.order, lexicon)
+        merged = merge_lexicons(
+            numbered.parts, numbered.pieces, settings.order, lexicon, resources.bytes
+        )
     last, keys = sharding(numbered, merged)
     targets = output_paths(last, keys, folder)
     places = [shards / f"{number:05d}{PARQUET}" for number in range(len(keys))]

@@ -1,25 +1,28 @@
-"""The lexicons of all parts as one, and the lasting number of each word."""
+"""The lexicons of all parts as one, and the lasting number of each word.
 
-import hashlib
+Words are counted in buckets that fit into memory. Each leaves a sorted run in a file without a
+name, and the runs are merged. What is as long as the lexicon is in such files, which the system can
+take from memory.
+"""
+
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from leakscope.corpus.build_settings import LexiconOrder
-from leakscope.corpus.building.number_stage import lexicon_part
 from leakscope.corpus.building.user_pieces import UserPiece
-from leakscope.corpus.building.word_table import WordTable
-from leakscope.corpus.lexicon import lexicon_table
-from leakscope.corpus.parts.part_files import opened_part
-from leakscope.corpus.parts.row_columns import flat
-from leakscope.records.artifacts import write_parquet
-from leakscope.records.documents import IntArray, LongArray
+from leakscope.corpus.building.word_buckets import WordBuckets
+from leakscope.corpus.building.word_runs import CountedWords, SortedRuns
+from leakscope.corpus.lexicon import LEXICON_SCHEMA, WordsDigest, lexicon_table
+from leakscope.engine.spilled_array import spilled_zeros
+from leakscope.records.artifacts import parquet_sink
+from leakscope.records.documents import IntArray
 
-_HASHED = 1 << 20  # words at a time
+_WRITTEN = 1 << 20  # words of a row group
+_BLOCK = 1 << 22  # numbers at a time
 
 
 class MergedLexicon(NamedTuple):
@@ -33,68 +36,61 @@ class MergedLexicon(NamedTuple):
 
 
 def merge_lexicons(
-    parts: Sequence[Path], pieces: Sequence[UserPiece], order: LexiconOrder, target: Path
+    parts: Sequence[Path],
+    pieces: Sequence[UserPiece],
+    order: LexiconOrder,
+    target: Path,
+    memory: int,
 ) -> MergedLexicon:
-    """Write the lexicon of all parts, whose users are those of `pieces`, to `target`."""
-    table = WordTable()
-    counts, users, last = (np.zeros(0, np.int64) for _ in range(3))
-    numbers: list[IntArray] = []
-    for path, piece in zip(parts, pieces, strict=True):
-        with opened_part(lexicon_part(path)) as ((batch, _),):
-            found = table.number(*flat(batch["word"]))
-            more, owners = batch["count"].to_numpy(), batch["users"].to_numpy().copy()
-            counts, users = _grown(counts, len(table), 0), _grown(users, len(table), 0)
-            counts[found] += more
-            if piece.giant is not None:  # one user in several parts
-                last = _grown(last, len(table), -1)
-                owners[last[found] == piece.giant] = 0
-                last[found[owners > 0]] = piece.giant
-            users[found] += owners
-            numbers.append(found.astype(np.int32))
-            del batch
-    size = len(table)
-    del last
-    # A lexicon may be most of the memory that a build takes: each copy goes before the next comes.
-    ranking = _ranking(table.finished(), counts[:size], users[:size], order)
-    counts = counts[ranking]
-    users = users[ranking]
-    words = table.words().take(pa.array(ranking)).cast(pa.large_string())
-    del table
-    write_parquet(target, lexicon_table(words, counts, users))
-    del counts, users
-    final = np.empty(size, np.int32)
-    final[ranking] = np.arange(size, dtype=np.int32)
-    return MergedLexicon(size, _digest(words), [final[each] for each in numbers])
-
-
-def _ranking(
-    words: pa.LargeBinaryArray, counts: LongArray, users: LongArray, order: LexiconOrder
-) -> LongArray:
-    """The numbers of the words, most frequent first, or with the most users first; then by the
-    other one, then by code points.
+    """Write the lexicon of all parts, whose users are those of `pieces`, to `target`. `memory` is
+    planned for, in bytes; beside `target` there are files without names meanwhile.
     """
-    first, second = (users, counts) if order == "users" else (counts, users)
-    keys = pa.table({"first": first, "second": second, "word": words})
-    ranking = pc.sort_indices(
-        keys, [("first", "descending"), ("second", "descending"), ("word", "ascending")]
-    )
-    found: LongArray = ranking.to_numpy()
-    return found
+    scratch = target.parent
+    buckets, runs = WordBuckets(parts, memory, scratch), SortedRuns(scratch)
+    numbers = spilled_zeros(scratch, np.int32, int(buckets.offsets[-1]))
+    by_part = [
+        numbers[low:high] for low, high in zip(buckets.offsets, buckets.offsets[1:], strict=False)
+    ]
+    for bucket in range(len(buckets)):
+        _add_run(runs, buckets, bucket, pieces, order, by_part)
+    size = len(runs)
+    lasting = spilled_zeros(scratch, np.int32, size)
+    digest = _write(target, runs, order, lasting)
+    for low in range(0, len(numbers), _BLOCK):
+        numbers[low : low + _BLOCK] = lasting[numbers[low : low + _BLOCK]]
+    return MergedLexicon(size, digest, by_part)
 
 
-def _digest(words: pa.LargeStringArray) -> str:
-    """See `words_digest`: one word a line."""
-    digest = hashlib.blake2b(digest_size=16)
-    for start in range(0, len(words), _HASHED):
-        lines = "\n".join(words.slice(start, _HASHED).to_pylist())
-        digest.update(("\n" if start else "").encode() + lines.encode())
+def _add_run(
+    runs: SortedRuns,
+    buckets: WordBuckets,
+    bucket: int,
+    pieces: Sequence[UserPiece],
+    order: LexiconOrder,
+    numbers: list[IntArray],
+) -> None:
+    """Count the words of a bucket; `numbers` get their places in the runs."""
+    counted = CountedWords()
+    for each in buckets.rows(bucket):
+        giant = pieces[each.part].giant
+        numbers[each.part][each.rows] = counted.add(each.words, each.counts, each.users, giant)
+    run = counted.sorted(order)
+    places = np.empty(len(counted), np.int32)
+    places[run.ranking] = np.arange(len(runs), len(runs) + len(counted), dtype=np.int32)
+    runs.append(run)
+    for part, mine in enumerate(numbers):
+        rows = buckets.places(bucket, part)
+        mine[rows] = places[mine[rows]]
+
+
+def _write(target: Path, runs: SortedRuns, order: LexiconOrder, lasting: IntArray) -> str:
+    """Write the lexicon, and the number of each word into `lasting`; the digest of the words."""
+    digest, done = WordsDigest(), 0
+    with parquet_sink(target, LEXICON_SCHEMA) as writer:
+        for some in runs.merged(order, _WRITTEN):
+            words = some.words.cast(pa.large_string())
+            writer.write_table(lexicon_table(words, some.counts, some.users, first=done))
+            digest.update(words.to_pylist())
+            lasting[some.rows] = np.arange(done, done + len(words), dtype=np.int32)
+            done += len(words)
     return digest.hexdigest()
-
-
-def _grown(values: LongArray, size: int, fill: int) -> LongArray:
-    """At least `size` values."""
-    if len(values) >= size:
-        return values
-    larger = np.full(max(size, len(values) * 3 // 2), fill, np.int64)
-    larger[: len(values)] = values
-    return larger

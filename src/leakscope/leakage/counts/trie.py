@@ -73,11 +73,14 @@ class Trie:
     def insert(self, ids: IntArray, offsets: LongArray) -> IntArray:
         """The node of each sequence ids[offsets[i] : offsets[i + 1]], adding what is missing."""
         self.deepest = max(self.deepest, int(np.diff(offsets).max(initial=0)))
-        ends, low = np.zeros(len(offsets) - 1, np.int32), 0
+        ends, low, before = np.zeros(len(offsets) - 1, np.int32), 0, self.nodes
         while low < len(ends):
             reach = int(np.searchsorted(offsets, offsets[low] + _WORDS_AT_ONCE, side="right")) - 1
             high = max(low + 1, reach)
-            self._reserve(int(offsets[high] - offsets[low]))
+            # Sequences to come will bring as many nodes as those so far did, or fewer.
+            done, later = int(offsets[low] - offsets[0]), int(offsets[-1] - offsets[high])
+            expected = later * (self.nodes - before) // max(done, 1)
+            self._reserve(int(offsets[high] - offsets[low]), expected)
             ends[low:high], self.nodes = kernels.insert(
                 ids, offsets[low : high + 1],
                 self.roots, self.slots, self.marks, self.edges, self.nodes,
@@ -108,13 +111,17 @@ class Trie:
         offsets, ids = edge_kernels.spell(nodes, self.edges)
         return offsets, ids
 
-    def _reserve(self, more: int) -> None:
-        """Make room for `more` nodes at most; the edge table stays at most half full."""
+    def _reserve(self, more: int, expected: int) -> None:
+        """Make room for `more` nodes at most; the edge table stays at most half full. If that takes
+        a larger one, it has room for those that are `expected` later, or for as many again.
+        """
         need = self.nodes + more
         if need > len(self.edges):
-            self.edges = np.resize(self.edges, max(need, 2 * len(self.edges)))
+            edges = np.zeros(max(need, 2 * len(self.edges)), np.int64)
+            edges[: self.nodes] = self.edges[: self.nodes]
+            self.edges = edges
         if 2 * need > len(self.slots):
-            self.slots, self.marks = _table(_capacity(need))
+            self.slots, self.marks = _table(_capacity(need + min(expected, need)))
             kernels.rehash(self.edges, self.nodes, self.roots, self.slots, self.marks)
 
 

@@ -57,30 +57,39 @@ def insert(ids, offsets, roots, slots, marks, edges, nodes):
     ends = np.zeros(len(offsets) - 1, np.int32)
     mask = len(slots) - 1
     for i in range(len(offsets) - 1):
-        node = np.int64(0)
-        for place in range(offsets[i], offsets[i + 1]):
-            edge = (node << 32) | ids[place]
+        node, place, end = np.int64(0), offsets[i], offsets[i + 1]
+        if place < end:
+            node = np.int64(roots[ids[place]])
             if node == 0:
-                child = np.int64(roots[ids[place]])
-                if child == 0:
-                    child = nodes
-                    roots[ids[place]] = child
-            else:
-                mixed = _mixed(edge)
-                slot = _slot_of(mixed, mask)
-                child = np.int64(slots[slot])
-                while child != 0 and edges[child] != edge:
-                    slot = (slot + 1) & mask
-                    child = np.int64(slots[slot])
-                if child == 0:
-                    child = nodes
-                    slots[slot] = child
-                    at, bit = _mark_of(mixed, marks)
-                    marks[at] |= np.uint64(1) << bit
-            if child == nodes:
-                edges[nodes] = edge
+                roots[ids[place]] = nodes
+                edges[nodes] = ids[place]
+                node = np.int64(nodes)
                 nodes += 1
+            place += 1
+        while place < end:
+            if _is_next(node, ids[place], edges, nodes):
+                child = node + 1
+            else:
+                child = np.int64(_child_of(node, ids[place], slots, edges))
+            if child == 0:
+                break
             node = child
+            place += 1
+        # What is left is new, and so is each node's number: nothing is read from the table that the
+        # next word would have to wait for.
+        while place < end:
+            edge = (node << 32) | ids[place]
+            mixed = _mixed(edge)
+            slot = _slot_of(mixed, mask)
+            while slots[slot] != 0:
+                slot = (slot + 1) & mask
+            slots[slot] = nodes
+            at, bit = _mark_of(mixed, marks)
+            marks[at] |= np.uint64(1) << bit
+            edges[nodes] = edge
+            node = np.int64(nodes)
+            nodes += 1
+            place += 1
         ends[i] = node
     return ends, nodes
 
@@ -210,9 +219,10 @@ def walk(ids, offsets, owners, roots, slots, marks, edges, shallow, deep, tallie
             for i in range(size):
                 node, place = nodes[i], places[i]
                 tallies[2 * node] += 1
+                # Written in any case: whether it is another owner is nothing that one could guess.
                 tally, owner = tallies[2 * node + 1], seen[place - block]
-                if tally & 0xFFFFFFFF != owner:
-                    tallies[2 * node + 1] = (((tally >> 32) + 1) << 32) | owner
+                others = (tally >> 32) + np.int64(tally & 0xFFFFFFFF != owner)
+                tallies[2 * node + 1] = (others << 32) | owner
                 if place + depth >= stops[place - block]:
                     continue
                 if depth == shallow:

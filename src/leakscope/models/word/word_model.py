@@ -88,7 +88,7 @@ class WordModel:
         neither batches nor threads nor shards can change them.
         """
         sheet = ScoreSheet(documents.offsets, self.entries(documents), top_k)
-        for places, hidden in self.states(documents):
+        for places, hidden in self.states(documents, labels=sheet.labels):
             self._rank(sheet, places, hidden, every_probability)
         unsettled = sheet.unsettled()
         if unsettled:
@@ -107,7 +107,7 @@ class WordModel:
         labels = self.entries(documents)
         found = np.full(len(labels), np.nan, np.float32)
         output = self.network.output
-        for places, hidden in self.states(documents):
+        for places, hidden in self.states(documents, labels=labels):
             asked = np.flatnonzero(wanted[places])
             for rows in np.split(asked, range(FULL_ROWS, len(asked), FULL_ROWS)):
                 logits = output(hidden[self._tensor(rows)])
@@ -131,13 +131,17 @@ class WordModel:
         return entries, log_probs
 
     def states(
-        self, documents: Documents, read: StateReader | None = None
+        self,
+        documents: Documents,
+        read: StateReader | None = None,
+        *,
+        labels: LongArray | None = None,
     ) -> Iterator[tuple[LongArray, Tensor]]:
         """(places [m] among all words, hidden states [m, h] that predict them), batch by batch;
         every place comes once. Documents of like length are together. `read` is the network's
-        own fast reader unless given.
+        own fast reader unless given; `labels` are the entries, if they are at hand.
         """
-        labels = self.entries(documents)
+        labels = self.entries(documents) if labels is None else labels
         everything = [
             window
             for index, length in enumerate(documents.lengths().tolist())
@@ -220,20 +224,23 @@ class WordModel:
         """`states` of one batch of windows on documents that have `labels` from `offsets` on."""
         width = max(window.stop - window.first for window in batch)
         inputs = np.full((len(batch), width), self.unknown, np.int64)
-        place = np.full((len(batch), width), -1, np.int64)
-        for row, (document, first, start, stop) in enumerate(batch):
+        for row, (document, first, _, stop) in enumerate(batch):
             offset = int(offsets[document])
             said = labels[offset + max(first - 1, 0) : offset + stop - 1]
             inputs[row, stop - first - len(said) : stop - first] = said
             if first == 0:
                 inputs[row, 0] = self.mark
-            place[row, start - first : stop - first] = np.arange(offset + start, offset + stop)
+        begins = np.array([window.start - window.first for window in batch])[:, None]
+        ends = np.array([window.stop - window.first for window in batch])[:, None]
+        first_places = np.array([offsets[window.document] + window.first for window in batch])
         done = 0
         for states in read(torch.from_numpy(inputs).to(self.device)):
-            here = place[:, done : done + states.shape[1]]
-            rows, columns = np.nonzero(here >= 0)
+            # For these columns alone: the places of all of a huge document take much memory.
+            here = np.arange(done, done + states.shape[1])
+            rows, columns = np.nonzero((here >= begins) & (here < ends))
+            places = first_places[rows] + here[columns]
             done += states.shape[1]
-            yield here[rows, columns], states[self._tensor(rows), self._tensor(columns)]
+            yield places, states[self._tensor(rows), self._tensor(columns)]
 
     def _tensor(self, array: LongArray) -> Tensor:
         return torch.from_numpy(array).to(self.device)
