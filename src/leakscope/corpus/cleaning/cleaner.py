@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from leakscope.corpus.building.builder import CORPUS_FILES, build_into
+from leakscope.corpus.building.builder import BUILDING, CORPUS_FILES, build_into
 from leakscope.corpus.cleaning.clean_settings import CleanSettings
 from leakscope.corpus.cleaning.clean_summary import CleanSummary, Sizes
 from leakscope.corpus.cleaning.duplicates import KEPT, exact_duplicates, lowered, near_duplicates
@@ -35,7 +35,7 @@ from leakscope.corpus.store import Corpus, Shard
 from leakscope.engine.progress import Progress, silent
 from leakscope.records.artifacts import seal_files, write_json
 from leakscope.records.documents import BoolArray, Documents, LongArray
-from leakscope.records.output_claim import Claim, claimed
+from leakscope.records.output_claim import Claim, claimed, remove
 from leakscope.records.ragged import offsets_of
 
 ACCOUNT = "clean.json"
@@ -69,6 +69,7 @@ def _clean_into(
         split_given=corpus.manifest.split_given,
         progress=progress,
     )
+    remove(claim.path / BUILDING)
     summary = CleanSummary(
         corpus_digest=corpus.manifest.digest,
         settings=asdict(settings) | {"drop": [path.name for path in settings.drop]},
