@@ -1,14 +1,13 @@
 """A planting that was stopped goes on: from intact parts, to the same bytes."""
 
 import json
-import os
 import random
-import signal
 import stat
 
 import pytest
 
 import leakscope
+from killed_replacements import killed_at, replacements
 from leakscope.corpus.build_resources import BuildResources
 from leakscope.corpus.build_settings import BuildSettings
 from leakscope.corpus.building import builder
@@ -46,48 +45,8 @@ def planted(source, out, **changes):
     return contents(out)
 
 
-def in_child(work):
-    """Run `work` in a forked process; how that ended."""
-    child = os.fork()
-    if child == 0:
-        try:
-            work()
-            os._exit(0)
-        finally:
-            os._exit(1)
-    return os.waitpid(child, 0)[1]
-
-
-def killed_at(call, source, out):
-    """A planting that is killed when a file takes its place for the `call`-th time."""
-
-    def work():
-        left, rename = [call], os.replace
-
-        def doomed(*given, **options):
-            left[0] -= 1
-            if left[0] < 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return rename(*given, **options)
-
-        os.replace = doomed
-        planted(source, out)
-
-    return os.WIFSIGNALED(in_child(work))
-
-
-def replacements(source, out):
-    """How many files take their place."""
-    count, rename = [0], os.replace
-
-    def counted(*given, **options):
-        count[0] += 1
-        return rename(*given, **options)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "replace", counted)
-        planted(source, out)
-    return count[0]
+def killed(call, source, out):
+    return killed_at(call, lambda: planted(source, out))
 
 
 def parts_of(out):
@@ -118,26 +77,27 @@ def test_killed_at_every_kind_of_moment_it_ends_with_the_same_bytes(tmp_path, so
     if kind == "corpus":
         leakscope.corpus.build(source, tmp_path / "source", HOW)
         source = tmp_path / "source"
-    total = replacements(source, tmp_path / "quiet")
+    total = replacements(lambda: planted(source, tmp_path / "quiet"))
     quiet = contents(tmp_path / "quiet")
-    killed = 0
-    for call in [*range(0, total, max(total // 14, 1)), total - 2, total - 1]:
+    kills = 0
+    for call in sorted({*range(0, total, max(total // 14, 1)), total - 2, total - 1}):
         out = tmp_path / f"killed-{call}"
-        if killed_at(call, source, out):
-            killed += 1
+        if killed(call, source, out):
+            kills += 1
             planted(source, out)
         assert contents(out) == quiet, call
         assert not (out / MARKER).exists()
-    assert killed > 12
+    assert kills > 12
 
 
 def test_what_is_finished_is_not_made_again(tmp_path, source, monkeypatch):
     made = made_parts(monkeypatch)
-    quiet, total = planted(source, tmp_path / "quiet"), replacements(source, tmp_path / "counted")
+    quiet = planted(source, tmp_path / "quiet")
+    total = replacements(lambda: planted(source, tmp_path / "counted"))
     whole = len(made) // 2
     for call in (total // 4, total // 2, 3 * total // 4):
         out = tmp_path / f"killed-{call}"
-        killed_at(call, source, out)
+        killed(call, source, out)
         there = len({name for name in parts_of(out) if BUILDING in name})
         before = (out / ".before" / "corpus" / "manifest.json").exists()
         del made[:]
@@ -151,11 +111,11 @@ def test_what_is_finished_is_not_made_again(tmp_path, source, monkeypatch):
 def test_a_flipped_bit_in_a_part_has_only_that_part_made_again(
     tmp_path, source, monkeypatch, share
 ):
-    total = replacements(source, tmp_path / "quiet")
+    total = replacements(lambda: planted(source, tmp_path / "quiet"))
     quiet = contents(tmp_path / "quiet")
     for turn in range(3):
         out = tmp_path / f"killed-{turn}"
-        killed_at(int(total * share), source, out)
+        killed(int(total * share), source, out)
         parts = sorted(out.glob(f"**/{BUILDING}/rows-*.arrow"))
         damaged = random.Random(turn).choice(parts)
         flip(damaged, 300 + 7 * turn)
@@ -186,11 +146,11 @@ def test_a_flipped_bit_in_a_finished_corpus_has_it_made_again(tmp_path, source, 
     "changes", [{"seed": 3}, {"schedule": "2"}, {"coins": "user", "canaries": 8}, {"rows": True}]
 )
 def test_with_another_setting_or_source_nothing_is_stale(tmp_path, source, changes):
-    total = replacements(source, tmp_path / "counted")
+    total = replacements(lambda: planted(source, tmp_path / "counted"))
     fresh = None
     for share in (0.3, 0.6, 0.9, 1):
         out = tmp_path / f"killed-{share}"
-        killed_at(min(int(total * share), total - 1), source, out)
+        killed(min(int(total * share), total - 1), source, out)
         (tmp_path / "was").write_bytes(source.read_bytes())
         if "rows" in changes:
             source.write_text(source.read_text().replace("wab", "wzz"))
@@ -216,7 +176,7 @@ def test_origins_that_differ_tell_two_sources_apart(tmp_path, source):
     one, other = (tmp_path / path.stem for path in (source, turned))
     fresh = planted(other, tmp_path / "fresh")
     assert Corpus.open(one).manifest.digest == Corpus.open(other).manifest.digest
-    killed_at(12, one, tmp_path / "out")
+    killed(12, one, tmp_path / "out")
     assert planted(other, tmp_path / "out") == fresh
 
 
