@@ -149,6 +149,10 @@ class Material:
         few = ("--users", 4, "--schedule", "1,4", "--vocabulary", 200, "--controls", 3)
         return ("canary", "plant", self.corpus, *few)
 
+    def plant_rows(self) -> tuple[object, ...]:
+        """The same in data, whose corpus is made first."""
+        return ("canary", "plant", self.source, "--shard-words", 900, *self.plant()[3:])
+
     def train_planted(self) -> tuple[object, ...]:
         return ("train", self.planted / "corpus", *SIZE, "--epochs", 2, "--checkpoint-steps", 4)
 

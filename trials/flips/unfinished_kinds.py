@@ -17,7 +17,13 @@ MANY = 4
 
 def unfinished_kinds(made: Material) -> list[Kind]:
     """All of them, by the command that was killed."""
-    return [*_trainings(made), *_builds(made), *_reports(made), *_measurements(made)]
+    return [
+        *_trainings(made),
+        *_builds(made),
+        *_rows(made),
+        *_reports(made),
+        *_measurements(made),
+    ]
 
 
 def _trainings(made: Material) -> list[Kind]:
@@ -45,6 +51,28 @@ def _builds(made: Material) -> list[Kind]:
         Kind("unfinished build: seals", begun, (".building/*.seal",), again, 20, False),
         Kind("unfinished build: shards", begun, ("shards/*.parquet",), again, 20, False),
         Kind("unfinished build: lexicon", begun, ("lexicon.parquet",), again, 10, False),
+    ]
+
+
+def _rows(made: Material) -> list[Kind]:
+    """Of corpora that are built from rows that are in no file: cleaned and planted ones."""
+    clean, plant = made.clean, made.plant_rows
+    cleaning = _left(made.root / "unfinished-clean", clean, _some("shards/*.parquet", 2))
+    planting = _left(made.root / "unfinished-plant", plant, _some("corpus/shards/*.parquet", 2))
+    cleaned, planted = answers.of_unfinished(clean), answers.of_unfinished(plant)
+    found = (".building/cleaning-*.arrow",)
+    parts = tuple(f".building/{name}" for name in ("rows-*.arrow", "number*.arrow", "*.words"))
+    inner = tuple(f"corpus/{name}" for name in parts)
+    before = (".before/corpus/*.parquet", ".before/corpus/shards/*", ".before/corpus/manifest.json")
+    return [
+        Kind("unfinished clean: findings", cleaning, found, cleaned, 20, False),
+        Kind("unfinished clean: parts", cleaning, parts, cleaned, 20, False),
+        Kind("unfinished clean: seals", cleaning, (".building/*.seal",), cleaned, 10, False),
+        Kind("unfinished plant: parts", planting, inner, planted, 20, False),
+        Kind("unfinished plant: shards", planting, ("corpus/shards/*",), planted, 10, False),
+        Kind("unfinished plant: corpus before", planting, before, planted, 15, False),
+        Kind("unfinished plant: record", planting, (".before/planting",), planted, 5, False),
+        Kind("unfinished plant: seals", planting, ("**/*.seal", "**/seal.txt"), planted, 10, False),
     ]
 
 

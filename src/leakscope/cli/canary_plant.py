@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from leakscope.cli.command import Argument, Asked, Command
 from leakscope.cli.printing import say, say_json, tell
-from leakscope.cli.progress_bars import STARTS_OVER
 
 if TYPE_CHECKING:
     from leakscope.records.canaries.canary_manifest import CanaryManifest
@@ -29,7 +28,7 @@ def plant(asked: Asked) -> None:
     from leakscope.commands.canary_plant import plant as work
 
     out = asked["out"]
-    with asked.progress(STARTS_OVER) as progress:
+    with asked.progress() as progress:
         manifest = work(asked["source"], out, progress=progress, **asked.options)
     if asked["json"]:
         say_json(_summary(manifest))

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from leakscope.cli.command import DRY_RUN, Argument, Asked, Command
 from leakscope.cli.corpus_info import part_of
 from leakscope.cli.printing import print_forecast, say
-from leakscope.cli.progress_bars import STARTS_OVER
 
 if TYPE_CHECKING:
     from leakscope.corpus.cleaning.clean_summary import CleanSummary, Removed
@@ -30,7 +29,7 @@ def clean(asked: Asked) -> None:
 
         print_forecast(forecast(asked["corpus"], **asked.options), as_json=asked["json"])
         return
-    with asked.progress(STARTS_OVER) as progress:
+    with asked.progress() as progress:
         summary = work(asked["corpus"], asked["out"], progress=progress, **asked.options)
     if asked["json"]:
         say(summary.model_dump_json(indent=2))

@@ -236,7 +236,7 @@ def test_rare_words_of_lowercase_corpora_and_cjk(make_corpus, tmp_path):
 
 
 @pytest.mark.parametrize("stage", ["clean", "count users of words", "compare sentences"])
-def test_stopped_it_leaves_nothing(make_corpus, tmp_path, stage):
+def test_stopped_it_goes_on(make_corpus, tmp_path, stage):
     def stop(at, done, total=None, note=""):
         if at == stage:
             raise KeyboardInterrupt
@@ -244,8 +244,9 @@ def test_stopped_it_leaves_nothing(make_corpus, tmp_path, stage):
     options = CleanSettings(documents="near", sentences="exact", min_users=2)
     with pytest.raises(KeyboardInterrupt):
         clean(make_corpus(ROWS), tmp_path / "new", options, stop)
-    assert not (tmp_path / "new").exists()
+    assert {path.name for path in (tmp_path / "new").iterdir()} == {".building", ".leakscope"}
     clean(make_corpus(ROWS), tmp_path / "new", options)
+    assert not list((tmp_path / "new").rglob(".*"))
     with pytest.raises(LeakscopeError, match="already exists"):
         clean(make_corpus(ROWS), tmp_path / "new", options)
 

@@ -1,6 +1,6 @@
 """`canary plant`: draw canaries, plant them in a corpus or in rows of data, and list them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -21,25 +21,35 @@ from leakscope.canaries.planting.placement import (
 from leakscope.canaries.planting.real_canaries import listed_for_manifest
 from leakscope.canaries.planting.row_sinks import RowSink, row_sink
 from leakscope.canaries.planting.row_sources import RowSource
+from leakscope.canaries.planting.unfinished_planting import (
+    BEFORE,
+    begin,
+    corpus_of,
+    end,
+    is_left_by,
+)
 from leakscope.corpus.build_settings import BuildSettings
 from leakscope.corpus.building.builder import build_rows
 from leakscope.corpus.manifest import InputFile, OriginFile
+from leakscope.corpus.parts.reading import StreamIdentity, code_identity
 from leakscope.corpus.readers.rows import Origin, Row
 from leakscope.corpus.split import TRAIN
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
 from leakscope.models.interface import LanguageModel
-from leakscope.records.artifacts import digest_of_file, write_sealed
+from leakscope.records.artifacts import already, digest_of, digest_of_file, write_sealed
 from leakscope.records.canaries.canary_manifest import (
     MANIFEST,
     Canary,
     CanaryInput,
     CanaryManifest,
 )
-from leakscope.records.output_claim import Claim, claimed, remove
+from leakscope.records.errors import LeakscopeError
+from leakscope.records.output_claim import claimed, remove
 from leakscope.records.seal import SEAL
 
-CORPUS, BEFORE = "corpus", ".before"
+CORPUS = "corpus"
+ROWS = ("planted.jsonl", "planted.parquet")
 
 
 @dataclass(frozen=True)
@@ -59,28 +69,48 @@ class PlantJob:
 
 
 def plant(job: PlantJob, out: Path) -> CanaryManifest:
-    """Write `corpus`, the planted rows and `canaries.json` into the new directory `out`."""
-    rows = f"planted.{job.source.format}"
+    """Write `corpus`, the planted rows and `canaries.json` into the new directory `out`. One that
+    was killed or interrupted goes on; one whose input cannot be used leaves nothing.
+    """
+    text = (CORPUS, BEFORE, *ROWS, SEAL)
     with claimed(out, "canary plant") as claim:
-        claim.clear((CORPUS, BEFORE, rows, SEAL, MANIFEST))
+        digest = _decided_by(job)
+        known = is_left_by(out, digest)
+        if (out / MANIFEST).exists():
+            if not known:
+                raise already(out)
+            claim.clear(keep={*text, MANIFEST})
+            end(out)  # it was killed while it tidied up
+            return CanaryManifest.load(out)
+        claim.clear(*(((SEAL, *ROWS), {CORPUS, BEFORE}) if known else (text, ())))
+        if known:
+            claim.sweep([out / BEFORE])
+        else:
+            begin(out, digest)
         try:
-            return _plant_into(claim, job, rows)
-        except BaseException:
-            for name in (CORPUS, BEFORE, rows, SEAL):  # they hold text
+            return _plant_into(out, job, digest)
+        except LeakscopeError:
+            for name in text:
                 remove(out / name)
             raise
 
 
-def _plant_into(claim: Claim, job: PlantJob, rows: str) -> CanaryManifest:
-    out, settings = claim.path, job.settings
-    before = job.before or build_rows(
+def _decided_by(job: PlantJob) -> str:
+    """A digest of all that decides what is planted where, and in what."""
+    libraries = [version(name) for name in ("numpy", "pyarrow", "charset-normalizer")]
+    told = [_plain(job.settings), asdict(job.build), job.origin.model_dump()]
+    return digest_of([*code_identity(), libraries, told, job.source.decided_by()])
+
+
+def _plant_into(out: Path, job: PlantJob, digest: str) -> CanaryManifest:
+    settings, rows = job.settings, f"planted.{job.source.format}"
+    named = OriginFile.of(job.origin)
+    before = job.before or _corpus(
+        job,
         (row.row for row in job.source.rows()),
-        out / BEFORE,
-        inputs=[job.origin],
-        origins=[OriginFile.of(job.origin)],
-        settings=job.build,
-        split_given=job.source.split_given,
-        progress=job.progress,
+        out / BEFORE / CORPUS,
+        [named],
+        StreamIdentity(digest_of([digest, BEFORE]), unread=True),
     )
     rng = np.random.default_rng(settings.seed)
     users = users_of(before)
@@ -93,23 +123,17 @@ def _plant_into(claim: Claim, job: PlantJob, rows: str) -> CanaryManifest:
     else:
         placement.among = place_among(texts, users, rng)
     positions: dict[int, list[int]] = {}
-    known = [OriginFile.of(job.origin)] if job.before is None else before.manifest.origins
+    known = [named] if job.before is None else before.manifest.origins
     with row_sink(out / rows, job.source.schema()) as sink:
         stream = _written(job.source, placement, users, sink, positions, len(known))
-        planted = build_rows(
-            stream,
-            out / CORPUS,
-            inputs=[job.origin],
-            origins=[*known, OriginFile(name=rows)],
-            settings=job.build,
-            split_given=job.source.split_given,
-            progress=job.progress,
-        )
+        # Read in any case: the planted rows and their numbers come up on the way.
+        identity = StreamIdentity(digest_of([digest, CORPUS]))
+        origins = [*known, OriginFile(name=rows)]
+        planted = _corpus(job, stream, out / CORPUS, origins, identity)
     canaries = [
         each.model_copy(update={"rows": positions.get(each.id, [])}) for each in drawn.canaries
     ]
     real, without = _real(job, planted, {text.text for text in texts}, len(canaries))
-    remove(out / BEFORE)
     manifest = CanaryManifest(
         versions={"leakscope": version("leakscope"), "numpy": version("numpy")},
         settings=_plain(settings),
@@ -125,8 +149,33 @@ def _plant_into(claim: Claim, job: PlantJob, rows: str) -> CanaryManifest:
         users=planted.manifest.users,
         without_real=without,
     )
-    write_sealed(out / MANIFEST, manifest, [rows])  # last: now it is complete
+    write_sealed(out / MANIFEST, manifest, [rows])  # now it is complete
+    end(out)
     return manifest
+
+
+def _corpus(
+    job: PlantJob,
+    rows: Iterable[Row],
+    folder: Path,
+    origins: list[OriginFile],
+    identity: StreamIdentity,
+) -> Corpus:
+    """A corpus of these rows, built with what is left of it."""
+
+    def build(rows: Iterable[Row]) -> Corpus:
+        return build_rows(
+            rows,
+            folder,
+            inputs=[job.origin],
+            origins=origins,
+            settings=job.build,
+            split_given=job.source.split_given,
+            identity=identity,
+            progress=job.progress,
+        )
+
+    return corpus_of(rows, folder, build, unread=identity.unread)
 
 
 def _plain(settings: PlantSettings) -> dict[str, object]:

@@ -4,6 +4,7 @@ import heapq
 import json
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from leakscope.corpus.build_settings import BuildSettings
+from leakscope.corpus.corpus_files import digest_of_corpus_files
 from leakscope.corpus.parts.python_rows import row_problem
 from leakscope.corpus.readers.byte_lines import lines
 from leakscope.corpus.readers.detect import detect, read
@@ -62,6 +64,10 @@ class RowSource(Protocol):
         """The columns of the planted rows; None: they are JSONL."""
         ...
 
+    def decided_by(self) -> Any:
+        """What decides the rows, besides the bytes of the data and the settings of the build."""
+        ...
+
 
 class CorpusSource:
     """A corpus directory: its planted rows are JSONL with `user`, `text` and `split`."""
@@ -91,6 +97,12 @@ class CorpusSource:
     def schema(self) -> None:
         """See `RowSource`: JSONL."""
         return
+
+    def decided_by(self) -> str:
+        """See `RowSource`: the files, since the corpus's own digest leaves out where rows come
+        from.
+        """
+        return digest_of_corpus_files(self._corpus)
 
 
 def _of_split(shard: Shard, split: str) -> Iterator[tuple[int, int, str, str]]:
@@ -130,6 +142,10 @@ class DataSource:
             values = [record[name] for name in columns]
         values[1] = text
         return dict(zip(columns, values, strict=True))
+
+    def decided_by(self) -> dict[str, Any]:
+        """See `RowSource`: how the data is read."""
+        return {**asdict(self._settings), "format": self.kind}
 
     def rows(self) -> Iterator[SourceRow]:
         """See `RowSource`; every document has the split that `corpus build` would give it, or that

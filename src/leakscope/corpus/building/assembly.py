@@ -1,7 +1,9 @@
-"""From parts that were read to all files of a corpus but its manifest."""
+"""From parts that were read to all files of a corpus, and what its manifest says of them."""
 
+import platform
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 from leakscope.corpus.build_resources import BuildResources
@@ -11,7 +13,10 @@ from leakscope.corpus.building.number_stage import NumberStage, both_intact
 from leakscope.corpus.building.shard_plan import CorpusSizes, ShardPlan, plan_shards
 from leakscope.corpus.building.shard_stage import ShardStage, corpus_digest
 from leakscope.corpus.building.user_pieces import UserPiece, user_pieces
+from leakscope.corpus.manifest import SCHEMA_VERSION, CorpusManifest, SplitCounts
 from leakscope.corpus.parts.reading import BuildContext, ReadParts, code_identity
+from leakscope.corpus.parts.row_columns import SPLITS, ReadTally
+from leakscope.corpus.split import TRAIN, VALIDATION
 from leakscope.engine.stages import output_paths
 from leakscope.records.artifacts import digest_of, is_intact, private_directory
 from leakscope.records.output_claim import remove
@@ -128,6 +133,42 @@ def sharding(numbered: Numbered, lexicon: MergedLexicon) -> tuple[ShardStage, li
         for shard in plan.shards
     ]
     return ShardStage(tuple(numbered.parts), plan, lexicon.final), keys
+
+
+def manifest_of(
+    settings: BuildSettings, tally: ReadTally, sizes: CorpusSizes, made: Assembled
+) -> CorpusManifest:
+    """What is known of a corpus when its files are written; the caller says where it comes from."""
+    counts = {
+        name: SplitCounts(
+            users=sizes.split_users[place],
+            documents=sizes.split_documents[place],
+            words=sizes.split_words[place],
+        )
+        for place, name in enumerate(SPLITS)
+    }
+    return CorpusManifest(
+        schema_version=SCHEMA_VERSION,
+        versions={
+            "charset-normalizer": version("charset-normalizer"),
+            "leakscope": version("leakscope"),
+            "pyarrow": version("pyarrow"),
+            "python": platform.python_version(),
+        },
+        settings=settings,
+        inputs=[],
+        digest=made.digest,
+        lexicon_digest=made.lexicon.digest,
+        lexicon=made.lexicon.size,
+        shards=made.shards,
+        train=counts[TRAIN],
+        validation=counts[VALIDATION],
+        users=sizes.users,
+        documents_per_user=sizes.quantiles(),
+        set_aside=dict(sorted(tally.aside.items())),
+        doubtful=dict(sorted(tally.doubts.items())) if tally.known else None,
+        most_words=sizes.most_words,
+    )
 
 
 def _sealed(part: Path) -> bool:

@@ -5,30 +5,28 @@ parts, split into words and counted; their lexicons become one; and the shards a
 Parts of the same input and settings are found again, so a killed build goes on.
 """
 
-import platform
 import shutil
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from importlib.metadata import version
 from pathlib import Path
 
 from leakscope.corpus.build_resources import BuildResources
 from leakscope.corpus.build_settings import BuildSettings
-from leakscope.corpus.building.assembly import Assembled, assemble, number
+from leakscope.corpus.building.assembly import assemble, manifest_of, number
 from leakscope.corpus.building.input_files import describe
 from leakscope.corpus.building.shard_plan import CorpusSizes
-from leakscope.corpus.manifest import (
-    SCHEMA_VERSION,
-    CorpusManifest,
-    InputFile,
-    OriginFile,
-    SplitCounts,
+from leakscope.corpus.manifest import CorpusManifest, InputFile, OriginFile
+from leakscope.corpus.parts.reading import (
+    BuildContext,
+    ReadParts,
+    StreamIdentity,
+    read_inputs,
+    read_rows,
 )
-from leakscope.corpus.parts.reading import BuildContext, ReadParts, read_inputs, read_rows
 from leakscope.corpus.parts.row_columns import SPLITS, ReadTally
 from leakscope.corpus.readers.input_settings import InputSettings
 from leakscope.corpus.readers.rows import Row
-from leakscope.corpus.split import TRAIN, VALIDATION
+from leakscope.corpus.split import TRAIN
 from leakscope.corpus.store import Corpus
 from leakscope.engine.cluster.ray_engine import RayEngine
 from leakscope.engine.progress import Progress, silent
@@ -81,7 +79,9 @@ def build(
         with _engine(resources, paths) as engine:
             context = _context(claim, settings, resources, engine, progress)
             try:
-                return _build(claim, read_inputs(paths, described, how, context), context, said)
+                made = _build(claim, read_inputs(paths, described, how, context), context, said)
+                shutil.rmtree(context.folder)
+                return made
             except LeakscopeError:
                 _leave_nothing(claim)
                 raise
@@ -95,21 +95,26 @@ def build_rows(
     origins: list[OriginFile] | None = None,
     settings: BuildSettings | None = None,
     split_given: bool = False,
+    identity: StreamIdentity | None = None,
     progress: Progress = silent,
 ) -> Corpus:
     """Build a corpus from any stream of rows. `split_given`: they say which part they belong to, as
-    whoever trained on them knows it. `origins`: the files that the origins of rows name.
+    whoever trained on them knows it. `origins`: the files that the origins of rows name. With an
+    `identity`, a killed or interrupted build goes on.
     """
     with claimed(Path(out), COMMAND) as claim:
-        return build_into(
+        made = build_into(
             claim,
             rows,
             inputs=inputs,
             origins=origins,
             settings=settings,
             split_given=split_given,
+            identity=identity,
             progress=progress,
         )
+        remove(claim.path / BUILDING)
+        return made
 
 
 def build_into(
@@ -120,20 +125,29 @@ def build_into(
     origins: list[OriginFile] | None = None,
     settings: BuildSettings | None = None,
     split_given: bool = False,
+    identity: StreamIdentity | None = None,
     progress: Progress = silent,
 ) -> Corpus:
-    """`build_rows` in a directory that the caller has claimed; what an interrupted build left
-    there is removed, and a build that fails leaves nothing.
+    """`build_rows` in a directory that the caller has claimed; the parts in `BUILDING` are left for
+    the caller to remove. Without an `identity`, what an interrupted build left there is removed
+    first, and a build that fails leaves nothing.
     """
-    claim.clear(set(CORPUS_FILES) - {MANIFEST})
+    if identity is None:
+        claim.clear(set(CORPUS_FILES) - {MANIFEST})
+    else:
+        claim.clear({LEXICON, SEAL}, keep={BUILDING, SHARDS})
+        claim.sweep(folder for folder in [claim.path / BUILDING] if folder.is_dir())
     resources = BuildResources()
     engine = ThreadEngine(resources.threads)
     context = _context(claim, settings or BuildSettings(), resources, engine, progress)
     said = {"inputs": inputs or [], "origins": origins or [], "split_given": split_given}
     try:
-        return _build(claim, read_rows(rows, context), context, said)
-    except BaseException:
-        _leave_nothing(claim)
+        return _build(claim, read_rows(rows, context, identity), context, said)
+    except BaseException as error:
+        if identity is None or isinstance(error, LeakscopeError):
+            _leave_nothing(claim)
+        elif not any(context.folder.iterdir()):
+            remove(context.folder)
         raise
 
 
@@ -188,47 +202,11 @@ def _build(claim: Claim, read: ReadParts, context: BuildContext, said: dict[str,
     if not numbered.sizes.split_documents[SPLITS.index(TRAIN)]:
         raise _nothing_left(numbered.sizes, read.tally)
     made = assemble(numbered, context, out / LEXICON, out / SHARDS)
-    manifest = _manifest(context.settings, read.tally, numbered.sizes, made)
+    manifest = manifest_of(context.settings, read.tally, numbered.sizes, made)
     shards = [f"{SHARDS}/{name}" for name in made.shards]
     # Last but for the parts, which hold what is missing as long as something is.
     write_sealed(out / MANIFEST, manifest.model_copy(update=said), [LEXICON, *shards])
-    shutil.rmtree(context.folder)
     return Corpus.open(out)
-
-
-def _manifest(
-    settings: BuildSettings, tally: ReadTally, sizes: CorpusSizes, made: Assembled
-) -> CorpusManifest:
-    counts = {
-        name: SplitCounts(
-            users=sizes.split_users[place],
-            documents=sizes.split_documents[place],
-            words=sizes.split_words[place],
-        )
-        for place, name in enumerate(SPLITS)
-    }
-    return CorpusManifest(
-        schema_version=SCHEMA_VERSION,
-        versions={
-            "charset-normalizer": version("charset-normalizer"),
-            "leakscope": version("leakscope"),
-            "pyarrow": version("pyarrow"),
-            "python": platform.python_version(),
-        },
-        settings=settings,
-        inputs=[],
-        digest=made.digest,
-        lexicon_digest=made.lexicon.digest,
-        lexicon=made.lexicon.size,
-        shards=made.shards,
-        train=counts[TRAIN],
-        validation=counts[VALIDATION],
-        users=sizes.users,
-        documents_per_user=sizes.quantiles(),
-        set_aside=dict(sorted(tally.aside.items())),
-        doubtful=dict(sorted(tally.doubts.items())) if tally.known else None,
-        most_words=sizes.most_words,
-    )
 
 
 def _nothing_left(sizes: CorpusSizes, tally: ReadTally) -> LeakscopeError:

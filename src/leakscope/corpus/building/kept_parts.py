@@ -11,7 +11,7 @@ from leakscope.corpus.building.assembly import PARQUET, numbered_by, numbering, 
 from leakscope.corpus.building.input_files import describe
 from leakscope.corpus.building.lexicon_merge import merge_lexicons
 from leakscope.corpus.building.number_stage import both_intact
-from leakscope.corpus.parts.read_stage import part_in_turn, tally_of
+from leakscope.corpus.parts.read_stage import whole_turn
 from leakscope.corpus.parts.reading import ReadPlan, read_plan
 from leakscope.corpus.readers.input_settings import InputSettings
 from leakscope.engine.stages import Stage, output_paths
@@ -78,13 +78,4 @@ def _counted(stage: Stage, paths: list[Path], keep: Callable[[Path], bool]) -> K
 
 def _in_turn(plan: ReadPlan, place: int, folder: Path) -> list[Path] | None:
     """The parts of an input that is read row by row; None: some are missing."""
-    found: list[Path] = []
-    if plan.cut[place] is not None:
-        return found
-    while True:
-        part = part_in_turn(folder, plan.turns[place], len(found))
-        if not is_intact(part):
-            return None
-        found.append(part)
-        if tally_of(part).last:
-            return found
+    return whole_turn(folder, plan.turns[place]) if plan.cut[place] is None else []

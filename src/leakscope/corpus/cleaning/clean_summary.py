@@ -99,6 +99,16 @@ class Sizes(_Record):
         return Sizes(users=manifest.users, train=manifest.train, validation=manifest.validation)
 
 
+class Changes(_Record):
+    """What each step changed; null for those that were not asked for."""
+
+    dropped: ListedDrops | None = None
+    documents: DuplicateDocuments | None = None
+    sentences: RepeatedSentences | None = None
+    scrub: Scrubbed | None = None
+    rare_words: RareWords | None = None
+
+
 class CleanSummary(_Record):
     """What all steps changed, in their order."""
 

@@ -11,32 +11,41 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-import numpy as np
-
-from leakscope.corpus.building.builder import CORPUS_FILES, build_into
+from leakscope.corpus.building.builder import (
+    BUILDING,
+    CORPUS_FILES,
+    LEXICON,
+    MANIFEST,
+    SHARDS,
+    build_into,
+)
+from leakscope.corpus.cleaning.clean_identity import cleaning_digest
 from leakscope.corpus.cleaning.clean_settings import CleanSettings
-from leakscope.corpus.cleaning.clean_summary import CleanSummary, Sizes
-from leakscope.corpus.cleaning.duplicates import KEPT, exact_duplicates, lowered, near_duplicates
+from leakscope.corpus.cleaning.clean_summary import Changes, CleanSummary, Sizes
+from leakscope.corpus.cleaning.duplicate_drops import found_duplicates
+from leakscope.corpus.cleaning.kept_findings import KeptFindings
 from leakscope.corpus.cleaning.listed_drops import DropListed, read_lists
 from leakscope.corpus.cleaning.steps import (
     CleanDocument,
     DropDocuments,
     DropSentences,
+    Learner,
     ReplaceRare,
     Scrub,
     Step,
 )
 from leakscope.corpus.manifest import InputFile
+from leakscope.corpus.parts.reading import StreamIdentity
 from leakscope.corpus.personal_data.kinds import Finder
 from leakscope.corpus.readers.rows import Row
 from leakscope.corpus.shard_origins import ShardOrigins
 from leakscope.corpus.split import TRAIN, VALIDATION
 from leakscope.corpus.store import Corpus, Shard
 from leakscope.engine.progress import Progress, silent
-from leakscope.records.artifacts import seal_files, write_json
-from leakscope.records.documents import BoolArray, Documents, LongArray
+from leakscope.records.actions.action_list import DropList
+from leakscope.records.artifacts import already, is_intact, read_json, seal_files, write_json
 from leakscope.records.output_claim import Claim, claimed
-from leakscope.records.ragged import offsets_of
+from leakscope.records.seal import SEAL
 
 ACCOUNT = "clean.json"
 
@@ -49,53 +58,70 @@ def clean(
     It is built with the settings of the old one, and every document that remains keeps its split.
     """
     with claimed(Path(out), "corpus clean") as claim:
+        finder, lists = _presidio(settings), read_lists(settings.drop, corpus)
+        digest = cleaning_digest(corpus, settings, lists)
+        kept = KeptFindings(claim.path / BUILDING, digest)
+        if is_intact(claim.path / ACCOUNT):
+            return _finished(claim, kept)
+        steps = _Steps(corpus, settings, finder, lists, kept)
         # Without its account, the corpus of a killed one is incomplete.
-        claim.clear((*CORPUS_FILES, ACCOUNT))
-        return _clean_into(claim, corpus, settings, progress)
+        claim.clear({MANIFEST, LEXICON, SEAL, ACCOUNT}, keep={BUILDING, SHARDS})
+        summary = _clean_into(
+            claim, steps, StreamIdentity(digest, kept.is_accounted_for()), progress
+        )
+        kept.remove()
+        return summary
+
+
+def _finished(claim: Claim, kept: KeptFindings) -> CleanSummary:
+    """The account of a cleaning that was killed while it tidied up; raise if it is another one."""
+    claim.clear(keep={*CORPUS_FILES, ACCOUNT})
+    if not kept.is_accounted_for():
+        raise already(claim.path)
+    kept.remove()
+    return read_json(claim.path / ACCOUNT, CleanSummary, "a cleaned corpus")
 
 
 def _clean_into(
-    claim: Claim, corpus: Corpus, settings: CleanSettings, progress: Progress
+    claim: Claim, steps: "_Steps", identity: StreamIdentity, progress: Progress
 ) -> CleanSummary:
-    finder = _presidio(settings)
-    steps = _Steps(corpus, settings, finder)
-    origin = InputFile(name=corpus.path.name, format="corpus", digest=corpus.manifest.digest)
+    corpus, settings = steps.corpus, steps.settings
     made = build_into(
         claim,
         steps.rows(progress),
-        inputs=[origin],
+        inputs=[InputFile(name=corpus.path.name, format="corpus", digest=corpus.manifest.digest)],
         origins=corpus.manifest.origins,
         settings=corpus.manifest.settings,
         split_given=corpus.manifest.split_given,
+        identity=identity,
         progress=progress,
     )
+    changes = Changes.model_validate(steps.kept.account())
     summary = CleanSummary(
         corpus_digest=corpus.manifest.digest,
         settings=asdict(settings) | {"drop": [path.name for path in settings.drop]},
         before=Sizes.of(corpus.manifest),
         after=Sizes.of(made.manifest),
-        dropped=steps.listed.summary() if steps.listed is not None else None,
-        documents=steps.documents.summary() if steps.documents is not None else None,
-        sentences=steps.sentences.summary() if steps.sentences is not None else None,
-        scrub=steps.scrub.summary() if steps.scrub is not None else None,
-        rare_words=steps.rare.summary() if steps.rare is not None else None,
+        **dict(changes),
     )
-    try:
-        write_json(claim.path / ACCOUNT, summary)
-        seal_files(claim.path, [ACCOUNT])
-    except BaseException:
-        claim.clear((*CORPUS_FILES, ACCOUNT))
-        raise
+    write_json(claim.path / ACCOUNT, summary)
+    seal_files(claim.path, [ACCOUNT])
     return summary
 
 
 class _Steps:
     """The steps that the settings ask for, made ready one after the other."""
 
-    def __init__(self, corpus: Corpus, settings: CleanSettings, finder: Finder | None) -> None:
-        self._corpus, self._settings = corpus, settings
+    def __init__(
+        self,
+        corpus: Corpus,
+        settings: CleanSettings,
+        finder: Finder | None,
+        lists: list[DropList],
+        kept: KeptFindings,
+    ) -> None:
+        self.corpus, self.settings, self.kept = corpus, settings, kept
         lowercase = corpus.manifest.settings.lowercase
-        lists = read_lists(settings.drop, corpus)
         self.listed = DropListed(corpus, lists) if lists else None
         self.documents: DropDocuments | None = None
         self.sentences = (
@@ -116,26 +142,32 @@ class _Steps:
 
     def rows(self, progress: Progress) -> Iterator[Row]:
         """The rows of the cleaned corpus. Nothing is read before the first is asked for."""
-        if self._settings.documents != "none":
+        corpus = self.corpus
+        if self.settings.documents != "none":
             gone = None if self.listed is None else self.listed.gone
-            self.documents = _find_duplicates(self._corpus, self._settings, progress, gone)
+            self.documents = found_duplicates(corpus, self.settings, progress, gone, self.kept)
         ready: list[Step] = []
-        total = self._corpus.manifest.train.documents + self._corpus.manifest.validation.documents
-        wanted: list[tuple[Step | None, str | None]] = [
-            (self.listed, None),
-            (self.documents, None),
-            (self.sentences, "compare sentences"),
-            (self.scrub, None),
-            (self.rare, "count users of words"),
-        ]
-        for step, stage in wanted:
-            if step is None:
-                continue
-            if stage is not None:
-                step.learn(_through(ready, _watched(self._corpus, progress, stage, total)))
-            ready.append(step)
+        total = corpus.manifest.train.documents + corpus.manifest.validation.documents
+
+        def learn(step: Learner, stage: str) -> None:
+            seen = _watched(corpus, progress, stage, total)
+            step.recall(
+                self.kept.columns(
+                    stage.replace(" ", "-"), lambda: step.learned(_through(ready, seen))
+                )
+            )
+
+        ready += [step for step in (self.listed, self.documents) if step is not None]
+        if self.sentences is not None:
+            learn(self.sentences, "compare sentences")
+            ready.append(self.sentences)
+        if self.scrub is not None:
+            ready.append(self.scrub)
+        if self.rare is not None:
+            learn(self.rare, "count users of words")
+            ready.append(self.rare)
         keys: dict[int, str] = {}
-        stream = _watched(self._corpus, progress, "clean", total, keys)
+        stream = _watched(corpus, progress, "clean", total, keys)
         for document in _through(ready, stream):
             yield Row(
                 keys[document.user],
@@ -144,6 +176,16 @@ class _Steps:
                 accepted=True,
                 origin=document.origin,
             )
+        self.kept.keep_account(self._changes().model_dump(mode="json"))
+
+    def _changes(self) -> Changes:
+        return Changes(
+            dropped=self.listed.summary() if self.listed is not None else None,
+            documents=self.documents.summary() if self.documents is not None else None,
+            sentences=self.sentences.summary() if self.sentences is not None else None,
+            scrub=self.scrub.summary() if self.scrub is not None else None,
+            rare_words=self.rare.summary() if self.rare is not None else None,
+        )
 
 
 def _through(steps: list[Step], documents: Iterable[CleanDocument]) -> Iterator[CleanDocument]:
@@ -187,50 +229,6 @@ def _of_split(shard: Shard, origins: ShardOrigins, split: str) -> Iterator[Clean
             number = int(part.numbers[index])
             origin = origins.of(number)
             yield CleanDocument(int(part.users[index]), number, split, text, origin)
-
-
-def _find_duplicates(
-    corpus: Corpus, settings: CleanSettings, progress: Progress, gone: BoolArray | None
-) -> DropDocuments:
-    """The duplicates among the documents that are not `gone` already."""
-    progress("compare documents", 0)
-    training = lowered(corpus.load(), corpus.lexicon)
-    if gone is not None:
-        training = _chosen(training, np.flatnonzero(~gone[training.numbers]))
-    exact = exact_duplicates(training, across_users=settings.across_users)
-    if settings.documents == "exact":
-        return DropDocuments(_by_number(training, exact), None)
-    left = np.flatnonzero(exact == KEPT)
-    rest = _chosen(training, left)
-    near = near_duplicates(
-        rest,
-        across_users=settings.across_users,
-        threshold=settings.threshold,
-        shingle=settings.shingle,
-        seed=settings.seed,
-        progress=lambda done, total: progress("compare documents", done, total),
-    )
-    return DropDocuments(_by_number(training, exact), _by_number(rest, near))
-
-
-def _by_number(documents: Documents, original: LongArray) -> dict[int, bool]:
-    """For each document that has an original, whether another user wrote the original."""
-    found = np.flatnonzero(original != KEPT)
-    others = documents.users[found] != documents.users[original[found]]
-    return dict(zip(documents.numbers[found].tolist(), others.tolist(), strict=True))
-
-
-def _chosen(documents: Documents, chosen: LongArray) -> Documents:
-    """Some of the documents, in their order."""
-    lengths = documents.lengths()
-    mask = np.zeros(len(documents), np.bool_)
-    mask[chosen] = True
-    return Documents(
-        documents.users[chosen],
-        documents.numbers[chosen],
-        offsets_of(lengths[chosen]),
-        documents.ids[np.repeat(mask, lengths)],
-    )
 
 
 def _presidio(settings: CleanSettings) -> Finder | None:

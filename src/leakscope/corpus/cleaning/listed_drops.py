@@ -88,9 +88,6 @@ class DropListed:
         """[n] for each document, by number, whether it is dropped."""
         return self._listed.gone
 
-    def learn(self, documents: Iterable[CleanDocument]) -> None:
-        """Nothing to learn: the lists say all."""
-
     def start(self) -> None:
         """A pass begins."""
         self._by_document = self._by_user = self._train = 0

@@ -52,13 +52,19 @@ class Repeated:
         if len(self._waiting) >= 1 << 16:
             self._flush()
 
-    def finish(self) -> None:
-        """All sentences are in."""
+    def finish(self) -> list[int]:
+        """All sentences are in: the first eight bytes of the digests of those that repeat."""
         self._flush()
         every = np.concatenate(self._chunks) if self._chunks else np.empty(0, np.uint64)
         self._chunks = []
         values, counts = np.unique(every, return_counts=True)
-        self._repeated = frozenset(values[counts > 1].tolist())
+        found: list[int] = values[counts > 1].tolist()
+        self.recall(found)
+        return found
+
+    def recall(self, found: Iterable[int]) -> None:
+        """Know what `finish` has found."""
+        self._repeated = frozenset(found)
 
     def __contains__(self, key: bytes) -> bool:
         return int.from_bytes(key[:8], "little") in self._repeated

@@ -6,7 +6,9 @@ then run more than once, so `start` resets a step's counts at the beginning of e
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
+
+import pyarrow as pa
 
 from leakscope.corpus.cleaning.clean_summary import (
     DuplicateDocuments,
@@ -42,16 +44,24 @@ class CleanDocument(NamedTuple):
 class Step(Protocol):
     """One change to the documents. It counts what it did."""
 
-    def learn(self, documents: Iterable[CleanDocument]) -> None:
-        """See all documents before the first is changed."""
-        ...
-
     def start(self) -> None:
         """A pass begins."""
         ...
 
     def apply(self, document: CleanDocument) -> CleanDocument | None:
         """The changed document; None to remove it."""
+        ...
+
+
+class Learner(Step, Protocol):
+    """A step that must see all documents before it changes the first."""
+
+    def learned(self, documents: Iterable[CleanDocument]) -> pa.RecordBatch:
+        """What the step needs to know of all documents."""
+        ...
+
+    def recall(self, columns: dict[str, list[Any]]) -> None:
+        """Know what was learned, by columns."""
         ...
 
 
@@ -62,9 +72,6 @@ class DropDocuments:
         """Both say, by document number, whether the earlier copy belongs to another user."""
         self._exact, self._near = exact, near
         self._users: set[int] = set()
-
-    def learn(self, documents: Iterable[CleanDocument]) -> None:
-        """Nothing to learn: the duplicates are known."""
 
     def start(self) -> None:
         """A pass begins."""
@@ -96,13 +103,17 @@ class DropSentences:
         self._repeated = Repeated()
         self.start()
 
-    def learn(self, documents: Iterable[CleanDocument]) -> None:
-        """Find the sentences that occur more than once."""
+    def learned(self, documents: Iterable[CleanDocument]) -> pa.RecordBatch:
+        """The sentences that occur more than once, by what `Repeated` knows them by."""
         for document in documents:
             if document.split == TRAIN:
                 keys = (sentence_key(piece, self._min_words) for piece in pieces(document.text))
                 self._repeated.add(key for key in keys if key is not None)
-        self._repeated.finish()
+        return pa.record_batch({"sentence": pa.array(self._repeated.finish(), pa.uint64())})
+
+    def recall(self, columns: dict[str, list[Any]]) -> None:
+        """See `Learner`."""
+        self._repeated.recall(columns["sentence"])
 
     def start(self) -> None:
         """A pass begins."""
@@ -164,9 +175,6 @@ class Scrub:
         self._kinds, self._also, self._phone_region = kinds, also, phone_region
         self.start()
 
-    def learn(self, documents: Iterable[CleanDocument]) -> None:
-        """Nothing to learn: the patterns are fixed."""
-
     def start(self) -> None:
         """A pass begins."""
         self._counts: Counter[str] = Counter(dict.fromkeys(self._kinds, 0))
@@ -197,8 +205,8 @@ class ReplaceRare:
         self._common: frozenset[str] = frozenset()
         self.start()
 
-    def learn(self, documents: Iterable[CleanDocument]) -> None:
-        """Count the users of each word; memory grows with the number of distinct words."""
+    def learned(self, documents: Iterable[CleanDocument]) -> pa.RecordBatch:
+        """The words that enough users have; memory grows with the number of distinct words."""
         users: Counter[str] = Counter()
         last: dict[str, int] = {}
         for document in documents:
@@ -207,7 +215,12 @@ class ReplaceRare:
                     if last.get(word) != document.user:
                         last[word] = document.user
                         users[word] += 1
-        self._common = frozenset(word for word, count in users.items() if count >= self._least)
+        common = [word for word, count in users.items() if count >= self._least]
+        return pa.record_batch({"word": pa.array(common, pa.large_string())})
+
+    def recall(self, columns: dict[str, list[Any]]) -> None:
+        """See `Learner`."""
+        self._common = frozenset(columns["word"])
 
     def start(self) -> None:
         """A pass begins."""

@@ -109,7 +109,20 @@ def read_in_turn(
         done += tally.records
         progress("read", done)
         if tally.last:
+            deque(stream, maxlen=0)  # to its very end, for what happens there
             return made
+
+
+def whole_turn(folder: Path, key: str) -> list[Path] | None:
+    """All parts of rows that come one after the other, intact; None if some are missing."""
+    found: list[Path] = []
+    while True:
+        part = part_in_turn(folder, key, len(found))
+        if not is_intact(part):
+            return None
+        found.append(part)
+        if tally_of(part).last:
+            return found
 
 
 def part_in_turn(folder: Path, key: str, number: int) -> Path:

@@ -14,7 +14,7 @@ from leakscope.corpus.build_resources import BuildResources
 from leakscope.corpus.build_settings import BuildSettings
 from leakscope.corpus.manifest import InputFile
 from leakscope.corpus.parts.input_pieces import InputPiece, pieces_of_input
-from leakscope.corpus.parts.read_stage import ReadStage, read_in_turn, tally_of
+from leakscope.corpus.parts.read_stage import ReadStage, read_in_turn, tally_of, whole_turn
 from leakscope.corpus.parts.row_columns import ReadTally
 from leakscope.corpus.readers.detect import rows_by_input
 from leakscope.corpus.readers.input_settings import InputSettings
@@ -64,11 +64,29 @@ def code_identity() -> list[str]:
     return [version("leakscope"), platform.python_version(), unicodedata.unidata_version]
 
 
-def read_rows(rows: Iterable[Row], context: BuildContext) -> ReadParts:
-    """Read a stream of rows, from which nothing can be taken up again."""
+@dataclass(frozen=True)
+class StreamIdentity:
+    """What a stream of rows is known by when it comes again."""
+
+    digest: str
+    """Of all that decides the rows and their order."""
+    unread: bool = False
+    """If all of its parts are there, no row is asked for: nobody needs what happens on the way."""
+
+
+def read_rows(
+    rows: Iterable[Row], context: BuildContext, identity: StreamIdentity | None = None
+) -> ReadParts:
+    """Read a stream of rows. What was read before of the same one, in the same way, stays; of one
+    without an identity, nothing was.
+    """
     found = ReadParts()
-    size = context.resources.run_bytes
-    made = read_in_turn(rows, context.folder, "", context.settings, size, context.progress)
+    folder, settings, size = context.folder, context.settings, context.resources.run_bytes
+    known = [*code_identity(), identity and identity.digest, settings.max_characters, size]
+    key = digest_of(known)
+    made = whole_turn(folder, key) if identity is not None and identity.unread else None
+    if made is None:
+        made = read_in_turn(rows, folder, key, settings, size, context.progress)
     found.add(made, numbered=True)
     return found
 
