@@ -214,6 +214,8 @@ def concatenate(parts: list[Documents]) -> Documents:
     """Join documents that follow each other."""
     if not parts:
         return Documents.of([])
+    if len(parts) == 1:
+        return parts[0]
     lengths = np.concatenate([part.lengths() for part in parts])
     return Documents(
         np.concatenate([part.users for part in parts]),

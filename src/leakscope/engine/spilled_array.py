@@ -12,6 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+LONG = 1 << 24
+"""Arrays of so many values are kept in files where their memory would count."""
+
 
 class SpilledArray:
     """A flat array of one type that grows at its end."""
@@ -29,6 +32,10 @@ class SpilledArray:
         """Write some more values."""
         self._file.write(np.ascontiguousarray(block, self._dtype).data)
         self._size += len(block)
+
+    def close(self) -> None:
+        """Give the file up, if it is no array."""
+        self._file.close()
 
     def mapped(self) -> npt.NDArray[Any]:
         """All values, in pages that the system takes from memory when it needs room. Nothing can
@@ -51,3 +58,20 @@ def spilled_zeros(folder: Path, dtype: npt.DTypeLike, size: int) -> npt.NDArray[
     with tempfile.TemporaryFile(dir=folder) as file:
         os.posix_fallocate(file.fileno(), 0, size * np.dtype(dtype).itemsize)
         return np.asarray(np.memmap(file, dtype, "r+", shape=(size,)))
+
+
+def is_long(size: int) -> bool:
+    """Whether an array of so many values is better kept in a file."""
+    return size >= LONG
+
+
+def filled(dtype: npt.DTypeLike, size: int, value: float | bool) -> npt.NDArray[Any]:
+    """An array that has `value` everywhere: in memory, or from `LONG` values on in such a file in
+    the system's temporary directory.
+    """
+    if not is_long(size):
+        return np.full(size, value, dtype) if value else np.zeros(size, dtype)
+    found = spilled_zeros(Path(tempfile.gettempdir()), dtype, size)
+    if value:
+        found[:] = value
+    return found

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from leakscope.records.ragged import offsets_of, places_of
+from leakscope.records.ragged import offsets_of, places_of, rows_at
 
 IntArray = npt.NDArray[np.int32]
 LongArray = npt.NDArray[np.int64]
@@ -67,14 +67,14 @@ class Documents:
             self.users[rows],
             self.numbers[rows],
             offsets_of(self.lengths()[rows]),
-            self.ids[self.places(rows)],
+            rows_at(self.ids, self.offsets[rows], self.lengths()[rows]),
             None if self.texts is None else [self.texts[row] for row in rows.tolist()],
         )
 
     def cut(self, lengths: LongArray) -> "Documents":
         """The first `lengths` [n] words of each document, without their texts."""
-        places = places_of(self.offsets[:-1], lengths)
-        return Documents(self.users, self.numbers, offsets_of(lengths), self.ids[places])
+        words = rows_at(self.ids, self.offsets[:-1], lengths)
+        return Documents(self.users, self.numbers, offsets_of(lengths), words)
 
     def places(self, rows: LongArray) -> LongArray:
         """Where the words of these documents are among all words."""

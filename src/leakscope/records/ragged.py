@@ -10,6 +10,8 @@ import numpy.typing as npt
 
 LongArray = npt.NDArray[np.int64]
 Lengths = npt.NDArray[np.integer] | npt.NDArray[np.bool_]
+LONG_ROW = 4096
+"""Values of rows on average that are not copied one by one."""
 
 
 def offsets_of(lengths: Lengths) -> LongArray:
@@ -32,6 +34,17 @@ def places_of(starts: Lengths, lengths: Lengths) -> LongArray:
     """[w] the places `starts[i]`, `starts[i]` + 1, ... of each row, `lengths[i]` of them."""
     offsets = offsets_of(lengths)
     found: LongArray = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
+    return found
+
+
+def rows_at(values: npt.NDArray[Any], starts: Lengths, lengths: Lengths) -> npt.NDArray[Any]:
+    """[w] the values from `starts[i]` on of each row, `lengths[i]` of them. Long rows are copied as
+    they are: the place of each value would take many times its memory.
+    """
+    if len(lengths) and lengths.sum() > LONG_ROW * len(lengths):
+        rows = zip(starts.tolist(), lengths.tolist(), strict=True)
+        return np.concatenate([values[start : start + length] for start, length in rows])
+    found: npt.NDArray[Any] = values[places_of(starts, lengths)]
     return found
 
 

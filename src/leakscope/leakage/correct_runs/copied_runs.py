@@ -9,26 +9,36 @@ machine code is kept per file.
 import numpy as np
 
 from leakscope.engine.compiled import compiled
+from leakscope.engine.spilled_array import filled
+from leakscope.records.documents import BoolArray, IntArray, LongArray
 
 # Kernels have no annotations: numba takes the types from the arguments.
 # mypy: disable-error-code="no-untyped-def"
-# ruff: noqa: ANN001, ANN201, ANN202
+# ruff: noqa: ANN001, ANN202
 
 STEPS = 16
 """Steps along chains that a document may take for each of its words."""
 
 
-@compiled()
-def find_copied(ids, offsets, first, lengths, steps=STEPS):
+def find_copied(
+    ids: IntArray, offsets: LongArray, first: LongArray, lengths: LongArray, steps: int = STEPS
+) -> BoolArray:
     """[o] whether the `lengths[i]` words from `first[i]` on stand earlier in their document,
     wholly before `first[i]`. Runs must be in order and must not overlap.
     """
+    previous = filled(np.int32, len(ids), 0)
+    found: BoolArray = _copied(ids, offsets, first, lengths, steps, previous)
+    return found
+
+
+@compiled()
+def _copied(ids, offsets, first, lengths, steps, previous):
+    """`find_copied`; `previous` [w] is room for the last place of each word."""
     copied = np.zeros(len(first), np.bool_)
-    previous = np.empty(len(ids), np.int64)
     size = 0
     for i in range(len(ids)):
         size = max(size, ids[i] + 1)
-    last = np.full(size, -1, np.int64)
+    last = np.full(size, -1, np.int32)
     run = 0
     for document in range(len(offsets) - 1):
         begin, stop = offsets[document], offsets[document + 1]
@@ -93,13 +103,7 @@ def _by_automaton(ids, begin, first, lengths, copied):
     """Fill in `copied` for a document's runs: each is a node of a trie; the earliest place where a
     node matches is the earliest of all nodes that end with it.
     """
-    words = lengths.sum()
-    capacity = 4
-    while capacity < 2 * words + 2:
-        capacity *= 2
-    keys = np.full(capacity, -1, np.int64)  # node << 32 | word of an edge; node 0 is the root
-    children = np.zeros(capacity, np.int64)
-    ends, order, links = _automaton(ids, first, lengths, keys, children, words)
+    ends, order, links, keys, children = _automaton(ids, first, lengths)
     never = first[-1] + 1
     earliest = np.full(len(links), never, np.int64)  # place behind the first match of each node
     node = 0
@@ -121,14 +125,30 @@ def _by_automaton(ids, begin, first, lengths, copied):
 
 
 @compiled()
-def _automaton(ids, first, lengths, keys, children, words):
-    """The node of each run, all nodes but the root with the shorter ones first, and each node's
-    longest proper suffix that is a node. Fills in the table of edges.
+def _grown(keys, children):
+    """The table of edges with twice the room."""
+    wider, below = np.full(2 * len(keys), -1, np.int64), np.zeros(2 * len(keys), np.int32)
+    for slot in range(len(keys)):
+        if keys[slot] != -1:
+            found = _slot_of(keys[slot] >> 32, keys[slot] & 0xFFFFFFFF, wider)
+            wider[found], below[found] = keys[slot], children[slot]
+    return wider, below
+
+
+@compiled()
+def _automaton(ids, first, lengths):
+    """The node of each run, all nodes but the root with the shorter ones first, each node's longest
+    proper suffix that is a node, and the table of edges, which grows with the distinct nodes.
     """
-    parents = np.zeros(words + 1, np.int64)
-    arrivals = np.zeros(words + 1, np.int32)  # the last word of each node
-    depths = np.zeros(words + 1, np.int64)
-    ends = np.zeros(len(first), np.int64)
+    keys = np.full(1024, -1, np.int64)  # node << 32 | word of an edge; node 0 is the root
+    children = np.zeros(1024, np.int32)
+    # There may be as many nodes as words, but memory that nobody writes to is not taken.
+    most = lengths.sum() + 1
+    parents = np.empty(most, np.int32)
+    arrivals = np.empty(most, np.int32)  # the last word of each node
+    depths = np.empty(most, np.int32)
+    depths[0] = 0
+    ends = np.zeros(len(first), np.int32)
     nodes = 1
     for run in range(len(first)):
         node = 0
@@ -140,18 +160,22 @@ def _automaton(ids, first, lengths, keys, children, words):
                 parents[nodes] = node
                 arrivals[nodes] = ids[place]
                 depths[nodes] = depths[node] + 1
+                node = nodes
                 nodes += 1
-            node = children[slot]
+                if 2 * nodes > len(keys):
+                    keys, children = _grown(keys, children)
+            else:
+                node = children[slot]
         ends[run] = node
     starts = np.zeros(lengths.max() + 1, np.int64)  # a counting sort by depth
     for node in range(1, nodes):
         starts[depths[node]] += 1
     starts = np.cumsum(starts)
-    order = np.empty(nodes - 1, np.int64)
+    order = np.empty(nodes - 1, np.int32)
     for node in range(1, nodes):
         order[starts[depths[node] - 1]] = node
         starts[depths[node] - 1] += 1
-    links = np.zeros(nodes, np.int64)
+    links = np.zeros(nodes, np.int32)
     for i in range(len(order)):
         state = parents[order[i]]
         while state != 0:
@@ -160,4 +184,4 @@ def _automaton(ids, first, lengths, keys, children, words):
             if keys[slot] != -1:
                 links[order[i]] = children[slot]
                 break
-    return ends, order, links
+    return ends, order, links, keys, children

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from leakscope.corpus.store import Corpus, Shard
 from leakscope.engine.stages import Work
-from leakscope.leakage.correct_runs.occurrences import Occurrences, collect
+from leakscope.leakage.correct_runs.occurrences import Occurrences, collected
 from leakscope.models.interface import LanguageModel
 from leakscope.records.artifacts import damaged, open_parquet, parquet_sink
 from leakscope.records.documents import Documents, IntArray, Scores
@@ -147,7 +147,8 @@ def score_piece(
     near_ties = int(scores.near_tie.sum())
     log_prob = float(scores.log_prob.sum(dtype=np.float64))
     with parquet_sink(target, _SCHEMA, sealed=True) as writer:
-        writer.write_batch(_to_arrow(collect(piece, scores, top_k)))
+        for some in collected(piece, scores, top_k):
+            writer.write_batch(_to_arrow(some))
         totals = {"near_ties": near_ties, "log_prob": log_prob, "words": len(piece.ids)}
         writer.add_key_value_metadata({name: repr(value) for name, value in totals.items()})
 

@@ -35,7 +35,7 @@ class StoredPlaces:
                 _require_possible(rows, sequences, path)
                 for name, column in columns.items():
                     column.append(rows[name].to_numpy())
-            return StoredPlaces(*(column.array() for column in columns.values()))
+            return StoredPlaces(*(column.mapped() for column in columns.values()))
 
 
 def _require_possible(rows: pa.Table, sequences: int, path: Path) -> None:

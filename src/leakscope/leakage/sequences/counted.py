@@ -7,6 +7,7 @@ import numpy as np
 
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, before_the_end, silent
+from leakscope.engine.spilled_array import SpilledArray
 from leakscope.engine.stages import Engine
 from leakscope.leakage.counts.corpus_counting import CorpusCounting
 from leakscope.leakage.counts.trie import Trie
@@ -24,7 +25,7 @@ from leakscope.leakage.sequences.gathering import (
     tally_part,
 )
 from leakscope.leakage.sequences.members import Members
-from leakscope.leakage.sequences.scratch_columns import ScratchColumn, slices_of
+from leakscope.leakage.sequences.scratch_columns import slices_of
 from leakscope.records.documents import BoolArray, IntArray, LongArray
 from leakscope.records.errors import LeakscopeError
 
@@ -104,9 +105,9 @@ class SequenceCounting:
             _require_fewer(base + trie.nodes, MOST_NODES, "beginnings of sequences")
             counts, sizes = counting.count(trie)
             tallied.append(tally_part(members, numbers, trie, counts, base, done))
-            column = ScratchColumn(self.work, np.int64)
+            column = SpilledArray(self.work, np.int64)
             column.append(trie.edges[: trie.nodes])
-            edges.append(column.array())
+            edges.append(column.mapped())
             base, done = base + trie.nodes - 1, done + len(tallied[-1].nodes)
         sequences = in_order(tallied, numbers)
         shards = len(self.corpus.shards)

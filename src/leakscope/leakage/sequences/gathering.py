@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from leakscope.engine.spilled_array import spilled_zeros
 from leakscope.leakage.counts.counting import Counts
 from leakscope.leakage.counts.trie import Trie
 from leakscope.leakage.sequences import tally_kernels as kernels
@@ -17,11 +18,7 @@ from leakscope.leakage.sequences.collect_stage import (
 )
 from leakscope.leakage.sequences.distinct import Sequences
 from leakscope.leakage.sequences.members import Members
-from leakscope.leakage.sequences.scratch_columns import (
-    scratch_array,
-    scratch_columns,
-    slices_of,
-)
+from leakscope.leakage.sequences.scratch_columns import scratch_columns, slices_of
 from leakscope.records.documents import BoolArray, FloatArray, IntArray, LongArray
 from leakscope.records.ragged import offsets_of, places_of
 
@@ -44,7 +41,7 @@ def read_members(collected: list[Path], scratch: Path) -> Members:
             for some in read_collected(path):
                 for name, column in columns.items():
                     column.append(getattr(some, name))
-        return Members(**{name: column.array() for name, column in columns.items()})
+        return Members(**{name: column.mapped() for name, column in columns.items()})
 
 
 def insert_part(
@@ -149,4 +146,4 @@ def in_order(parts: list[TalliedPart], numbers: IntArray) -> Sequences:
 
 def no_numbers(members: Members, scratch: Path) -> IntArray:
     """[o] a place for the number of each occurrence's sequence."""
-    return scratch_array(scratch, np.int32, len(members))
+    return spilled_zeros(scratch, np.int32, len(members))

@@ -1,23 +1,39 @@
 """The answers of one call of `score`, filled in batch by batch and settled afterwards."""
 
+from typing import Protocol
+
 import numpy as np
 
+from leakscope.engine.spilled_array import filled
 from leakscope.models.ranking.top_k import Ranked
 from leakscope.models.ranking.windows import Window
-from leakscope.records.documents import BoolArray, LongArray, Scores
+from leakscope.records.documents import BoolArray, FloatArray, IntArray, LongArray, Scores
+
+
+class Labels(Protocol):
+    """[w] the entries that stand in the documents: an array, or what acts as one."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, places: LongArray | slice, /) -> LongArray:
+        """Those at some places."""
+        ...
 
 
 class ScoreSheet:
-    """Answers for positions of some documents: document i has offsets[i] to offsets[i + 1]."""
+    """Answers for positions of some documents: document i has offsets[i] to offsets[i + 1]. Those
+    of a huge document are in files.
+    """
 
-    def __init__(self, offsets: LongArray, labels: LongArray, k: int) -> None:
+    def __init__(self, offsets: LongArray, labels: Labels, k: int) -> None:
         self.offsets = offsets
         self.labels = labels
         self.k = k
-        self.near_tie = np.zeros(len(labels), np.bool_)
-        self._rank = np.full(len(labels), k, np.int32)
-        self._log_prob = np.full(len(labels), np.nan, np.float32)
-        self._top = np.full(len(labels), np.nan, np.float32)
+        words = len(labels)
+        self.near_tie: BoolArray = filled(np.bool_, words, value=False)
+        self._rank: IntArray = filled(np.int32, words, k)
+        self._log_prob: FloatArray = filled(np.float32, words, np.nan)
+        self._top: FloatArray = filled(np.float32, words, np.nan)
 
     def fill(self, places: LongArray, ranked: Ranked, never: BoolArray) -> None:
         """Take answers; positions marked `never` cannot be correct whatever their rank."""

@@ -14,13 +14,15 @@ import torch
 from torch import Tensor
 
 from leakscope.corpus.lexicon import Lexicon
+from leakscope.engine.spilled_array import filled
 from leakscope.models.carried_prefixes import CarriedPrefixes, Choices, read_prefixes
 from leakscope.models.interface import Distribution, NextWords, Prefix
-from leakscope.models.ranking.score_sheet import ScoreSheet
+from leakscope.models.ranking.score_sheet import Labels, ScoreSheet
 from leakscope.models.ranking.top_k import best, rank_early, rank_exact, rank_full
 from leakscope.models.ranking.windows import Window, batches, first_input, windows
 from leakscope.models.word.carried_words import WordCarrier, best_words
 from leakscope.models.word.networks import Network, StateReader
+from leakscope.models.word.word_entries import entries_on_demand, inputs_of
 from leakscope.records.documents import (
     BoolArray,
     Documents,
@@ -82,12 +84,16 @@ class WordModel:
             return self.lexicon_ids[ids].astype(np.int64)
         return np.minimum(ids, self.unknown).astype(np.int64)
 
+    def _labels(self, documents: Documents) -> Labels:
+        """[w] the same, for huge documents as they are asked for."""
+        return entries_on_demand(documents.ids, self.entries_of)
+
     @torch.inference_mode()
     def score(self, documents: Documents, *, top_k: int, every_probability: bool = False) -> Scores:
         """See `LanguageModel.score`. Decisions within float noise are settled in float64, so that
         neither batches nor threads nor shards can change them.
         """
-        sheet = ScoreSheet(documents.offsets, self.entries(documents), top_k)
+        sheet = ScoreSheet(documents.offsets, self._labels(documents), top_k)
         for places, hidden in self.states(documents, labels=sheet.labels):
             self._rank(sheet, places, hidden, every_probability)
         unsettled = sheet.unsettled()
@@ -104,8 +110,8 @@ class WordModel:
     @torch.inference_mode()
     def log_probs(self, documents: Documents, wanted: BoolArray) -> FloatArray:
         """See `LanguageModel.log_probs`: the output layer is computed for these words alone."""
-        labels = self.entries(documents)
-        found = np.full(len(labels), np.nan, np.float32)
+        labels = self._labels(documents)
+        found = filled(np.float32, len(labels), np.nan)
         output = self.network.output
         for places, hidden in self.states(documents, labels=labels):
             asked = np.flatnonzero(wanted[places])
@@ -135,13 +141,13 @@ class WordModel:
         documents: Documents,
         read: StateReader | None = None,
         *,
-        labels: LongArray | None = None,
+        labels: Labels | None = None,
     ) -> Iterator[tuple[LongArray, Tensor]]:
         """(places [m] among all words, hidden states [m, h] that predict them), batch by batch;
         every place comes once. Documents of like length are together. `read` is the network's
         own fast reader unless given; `labels` are the entries, if they are at hand.
         """
-        labels = self.entries(documents) if labels is None else labels
+        labels = self._labels(documents) if labels is None else labels
         everything = [
             window
             for index, length in enumerate(documents.lengths().tolist())
@@ -219,17 +225,10 @@ class WordModel:
         ]
 
     def _hidden(
-        self, offsets: LongArray, labels: LongArray, batch: list[Window], read: StateReader
+        self, offsets: LongArray, labels: Labels, batch: list[Window], read: StateReader
     ) -> Iterator[tuple[LongArray, Tensor]]:
         """`states` of one batch of windows on documents that have `labels` from `offsets` on."""
-        width = max(window.stop - window.first for window in batch)
-        inputs = np.full((len(batch), width), self.unknown, np.int64)
-        for row, (document, first, _, stop) in enumerate(batch):
-            offset = int(offsets[document])
-            said = labels[offset + max(first - 1, 0) : offset + stop - 1]
-            inputs[row, stop - first - len(said) : stop - first] = said
-            if first == 0:
-                inputs[row, 0] = self.mark
+        inputs = inputs_of(offsets, labels, batch, self.unknown, self.mark)
         begins = np.array([window.start - window.first for window in batch])[:, None]
         ends = np.array([window.stop - window.first for window in batch])[:, None]
         first_places = np.array([offsets[window.document] + window.first for window in batch])
