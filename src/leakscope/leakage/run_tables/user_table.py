@@ -30,13 +30,22 @@ class Owned:
 
     @staticmethod
     def of(counted: CountedSequences) -> "Owned":
-        """All pairs of a run: a unique sequence has one owner, whichever occurrence tells."""
+        """All pairs of a run, each once. Most sequences have one owner, whichever occurrence tells;
+        only what others own besides is gathered as pairs.
+        """
         members, sequences = counted.members, counted.sequences
-        owner = np.full(len(sequences), -1, np.int32)
+        first, more = np.full(len(sequences), -1, np.int32), np.zeros(0, np.int64)
         for here in slices_of(len(members)):
-            owner[sequences.of_member[here]] = members.users[here]
-        rows = np.flatnonzero(sequences.unique)
-        return Owned(owner[rows], rows)
+            rows, users = sequences.of_member[here], members.users[here]
+            new = first[rows] < 0
+            first[rows[new]] = users[new]
+            others = sequences.unique[rows] & (first[rows] != users)
+            if others.any():
+                pairs = (rows[others].astype(np.int64) << 32) | users[others]
+                more = np.union1d(more, pairs)
+        unique = np.flatnonzero(sequences.unique)
+        pairs = np.sort(np.concatenate([(unique << 32) | first[unique], more]))
+        return Owned((pairs & 0xFFFFFFFF).astype(np.int32), pairs >> 32)
 
 
 @dataclass(frozen=True)
