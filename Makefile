@@ -25,7 +25,7 @@ lint: setup
 
 # One torch thread for each of the two test processes, so that they do not fight over the cores.
 test: lint
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m "not slow and not presidio and not stories" --ignore=tests/browser
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadgroup -m "not slow and not presidio and not stories" --ignore=tests/browser
 
 browser: setup
 	$(BIN)/pip install --quiet --editable '.[dev,browser]'

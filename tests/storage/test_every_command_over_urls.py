@@ -65,6 +65,9 @@ def command_of(line: str) -> str:
     return next(name for name in COMMANDS if f"{line} ".startswith(f"{name} "))
 
 
+pytestmark = pytest.mark.xdist_group("urls")  # all commands are run once, not by each process
+
+
 @pytest.fixture(scope="module")
 def places(server, tmp_path_factory):
     """(a local folder, the objects at a URL, the URL), both with what the commands are given."""
