@@ -149,5 +149,13 @@ def test_a_sample_is_of_the_first_documents(make_corpus, monkeypatch, tmp_path):
     assert sample_of(model, corpus, 1).words in (2, 3)  # a whole document
 
 
+def test_a_sample_is_of_the_beginning_of_a_huge_document(make_corpus, monkeypatch, tmp_path):
+    corpus = make_corpus([("ann", "code " * 1000), ("bob", "code alpha")])
+    model = asked(ScriptedModel(corpus.lexicon, FLUENT), tmp_path)
+    monkeypatch.setattr("leakscope.leakage.scrutiny.plausibility.WORDS_OF_A_DOCUMENT", 30)
+    assert sample_of(replace(model, reads_text=False), corpus, 1).words == 32
+    assert sample_of(model, corpus, 1).words == 1002
+
+
 def test_old_runs_have_no_warnings():
     assert Metrics.model_fields["warnings"].get_default() == ()

@@ -19,6 +19,8 @@ from leakscope.records.runs.run_metrics import Metrics
 
 SAMPLE_WORDS = 2000
 """Training words on which a model that found little is asked for every probability."""
+WORDS_OF_A_DOCUMENT = 10 * SAMPLE_WORDS
+"""So many words of a document are asked about at most, where it can be cut."""
 NOISE = 3.0
 """Standard deviations above chance up to which the perplexity decides whether it is chance."""
 CHECK = "check that the model, its tokenizer and the corpus belong together"
@@ -44,11 +46,16 @@ class TrainingSample:
 
 
 def sample_of(model: AskedModel, corpus: Corpus, top_k: int) -> TrainingSample:
-    """Ask the model for the probability of every word of the first training documents."""
+    """Ask the model for the probability of every word of the first training documents; of huge
+    ones, for those of their beginning, unless the model reads their text.
+    """
     first, words = [], 0
     for documents in corpus.documents(texts=model.reads_text):
         ends = words + documents.offsets[1:]
-        first.append(documents.take(np.flatnonzero(ends - documents.lengths() < SAMPLE_WORDS)))
+        some = documents.take(np.flatnonzero(ends - documents.lengths() < SAMPLE_WORDS))
+        if not model.reads_text:
+            some = some.cut(np.minimum(some.lengths(), WORDS_OF_A_DOCUMENT))
+        first.append(some)
         words += int(documents.offsets[-1])
         if words >= SAMPLE_WORDS:
             break
