@@ -122,10 +122,14 @@ def _first_of_each(values: LongArray, order: LongArray) -> BoolArray:
 
 
 def find_decoys(
-    parts: list[Path], share: HeldOutShare, counted: CountedSequences, counting: CorpusCounting
+    parts: list[Path],
+    share: HeldOutShare,
+    counted: CountedSequences,
+    counting: CorpusCounting,
+    users: IntArray | None = None,
 ) -> Decoys:
-    """From the scored held-out documents `parts`; counted in D and in the held-out documents.
-    `counted` is S.
+    """From the scored held-out documents `parts`, those of `users` or of all; counted in D and in
+    all held-out documents. `counted` is S.
     """
     corpus = counting.corpus
     trie = Trie.empty(corpus.manifest.lexicon)
@@ -157,7 +161,7 @@ def find_decoys(
         holding(own_words, *trie.sequences(nodes[chosen])),
         repeated_words,
         share,
-        _of_others(corpus, sizes.documents > 0),
+        _of_others(corpus, sizes.documents > 0, users),
     )
 
 
@@ -182,11 +186,13 @@ def _as_users(corpus: Corpus) -> Iterator[Documents]:
         done += len(chunk)
 
 
-def _of_others(corpus: Corpus, trained: BoolArray) -> float:
-    """The share of held-out words whose users are not `trained` [users] on."""
+def _of_others(corpus: Corpus, trained: BoolArray, users: IntArray | None) -> float:
+    """The share of held-out words, of `users` or of all, whose users are not `trained` [users]."""
     words, others = 0, 0
     for chunk in corpus.documents(VALIDATION):
         lengths = chunk.lengths()
+        if users is not None:
+            lengths = lengths * np.isin(chunk.users, users)
         words += int(lengths.sum())
         others += int(lengths[~trained[chunk.users]].sum())
     return others / words if words else 0.0

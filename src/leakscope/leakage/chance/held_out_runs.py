@@ -15,6 +15,10 @@ from leakscope.records.runs.report_settings import ReportSettings
 
 STAGE = "held-out"
 NO_HELD_OUT = "the corpus has no held-out documents, which chance is measured on"
+NONE_OF_THESE = (
+    "the audited users have no held-out documents, which their chance would be measured on; "
+    "--stand-ins crossfit needs none"
+)
 NOT_ASKED = "held-out documents were not to be read (--decoy-words 0)"
 TOO_FEW = "too few held-out documents were drawn; give more --decoy-words"
 
@@ -35,16 +39,17 @@ class HeldOutRuns:
         self, settings: ReportSettings, counted: CountedSequences, words: int
     ) -> Measured[Decoys]:
         """The decoys that answer for the unique sequences of S, `counted`, which comes from so many
-        words; from all held-out documents or from about as many words as are asked for. Or why
-        there are none.
+        words; from all held-out documents of the same users, or from about as many words as are
+        asked for. Or why there are none.
         """
-        corpus, asked = self.scoring.corpus, settings.decoy_words
-        total = corpus.held_out.words
-        if not total:
+        corpus = self.scoring.corpus
+        if not corpus.held_out.words:
             return Measured.absent(NO_HELD_OUT)
-        if asked == 0:
+        if settings.decoy_words == 0:
             return Measured.absent(NOT_ASKED)
         held, plain = held_out_scoring(self.scoring, settings)
+        if not held.words():
+            return Measured.absent(NONE_OF_THESE)
         parts = held.score(self.digest, self.load, plain, self.piece)
         read = sum(words_in(part) for part in parts)
         if not read:
@@ -52,7 +57,7 @@ class HeldOutRuns:
         self.scoring.progress("chance", 0, 1)
         share = HeldOutShare(read, words)
         counting = CorpusCounting(corpus, self.scoring.work, self.compiled)
-        found = find_decoys(parts, share, counted, counting)
+        found = find_decoys(parts, share, counted, counting, held.users)
         self.scoring.progress("chance", 1, 1, f"{len(found)} decoys")
         return Measured(found)
 
@@ -60,10 +65,11 @@ class HeldOutRuns:
 def held_out_scoring(
     scoring: CorpusScoring, settings: ReportSettings
 ) -> tuple[CorpusScoring, ReportSettings]:
-    """How held-out documents are scored, of which there are some, where D is scored so."""
-    corpus, asked = scoring.corpus, settings.decoy_words
-    share = 1.0 if asked is None else min(1.0, asked / corpus.held_out.words)
-    held = replace(
-        scoring, corpus=corpus.held_out_as_training(), users=None, share=share, stage=STAGE
-    )
+    """How held-out documents are scored, of which there are some, where D is scored so: those of
+    the same users, since a decoy that its user repeats is weighed by what comes out of D.
+    """
+    held = replace(scoring, corpus=scoring.corpus.held_out_as_training(), stage=STAGE)
+    if settings.decoy_words is not None:
+        share = min(1.0, settings.decoy_words / max(held.words(), 1))
+        held = replace(held, share=share)
     return held, replace(settings, full_perplexity=False)

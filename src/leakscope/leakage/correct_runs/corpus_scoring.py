@@ -8,7 +8,7 @@ from pathlib import Path
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress
 from leakscope.engine.stages import Engine, output_of
-from leakscope.leakage.correct_runs.score_stage import Piece, ScoreStage, pieces_of
+from leakscope.leakage.correct_runs.score_stage import PIECE_WORDS, Piece, ScoreStage, pieces_of
 from leakscope.models.interface import LanguageModel
 from leakscope.records.artifacts import digest_of, is_intact
 from leakscope.records.documents import IntArray
@@ -29,6 +29,12 @@ class CorpusScoring:
     """Of the documents that are scored."""
     stage: str = "score"
     """What the stage is called."""
+
+    def words(self) -> int:
+        """How many there are to score, before a share is drawn."""
+        if self.users is None:
+            return self.corpus.counts().words
+        return sum(piece.words for piece in pieces_of(self.corpus, PIECE_WORDS, self.users))
 
     def score(
         self, digest: str, load: Callable[[], LanguageModel], settings: ReportSettings, words: int
