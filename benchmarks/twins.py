@@ -46,7 +46,6 @@ from leakscope.auditing.training_recipe import recipe_of
 from leakscope.commands.demo import demo_settings
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import silent
-from leakscope.leakage.chance.chance_line import extremeness
 from leakscope.leakage.chance.stand_ins import StandIns
 from leakscope.leakage.pipeline import audit
 from leakscope.leakage.subject import Subject
@@ -57,6 +56,7 @@ from leakscope.records.models.audited_model import CallersNetworkRecord, Network
 from leakscope.records.models.stand_in_record import StandInsRecord
 from leakscope.records.runs.report_settings import ReportSettings
 from leakscope.records.runs.run_metrics import Metrics
+from leakscope.records.unique import extremeness
 from leakscope.reporting.opened_run import Run
 
 REPORT_FOLDS, STAND_IN_FOLDS, TWIN_FOLDS = 3, 4, 5
@@ -218,6 +218,7 @@ def figures(said: Metrics) -> dict[str, Any]:
         "words": said.words, "unique": said.unique_sequences, "confirmed": said.confirmed_unique,
         "least": said.least_confirmable, "decoys": said.decoys, "chance": said.chance_unique,
         "long": sum(n for size, n in said.unique_by_length.items() if int(size) >= 5),
+        "together": said.judged_together,
         "chance_high": said.chance_unique_high, "perplexity": said.validation_perplexity,
     }  # fmt: skip
 

@@ -122,7 +122,7 @@ def _nothing(lines: list[Line]) -> None:
         lines, lambda line: (line["kind"], line["k"], line["epoch"])
     ).items():
         none = sum(line["confirmed"] == 0 for line in some)
-        able = sum(line["unique"] >= line["least"] for line in some)
+        able = sum(line.get("together", line["unique"]) >= line["least"] for line in some)
         unique = sorted(line["unique"] for line in some)
         print(
             f"  {kind} k {k} after {epoch}: {none} of {len(some)} confirm none (confirmed "

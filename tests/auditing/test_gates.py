@@ -136,6 +136,11 @@ def test_nothing_confirmed_is_a_pass_only_where_something_could_be():
     )
     with pytest.raises(LeakscopeError, match="checked: fewer than 20 unique sequences cannot"):
         Gate.parse("confirmed_unique>0").value(stood)
+    apart = few.model_copy(update={"unique_sequences": 251, "judged_together": 172})
+    with pytest.raises(LeakscopeError, match="fewer than 180 unique sequences cannot be told"):
+        Gate.parse("confirmed_unique>0").value(apart)
+    enough = apart.model_copy(update={"judged_together": 180})
+    assert Gate.parse("confirmed_unique>0").value(enough) == 0
     many = {"unique_sequences": 180, "excess_unique_low": 40.6}
     with pytest.raises(LeakscopeError, match="at least 40 unique sequences are more than chance"):
         Gate.parse("confirmed_unique>0").value(few.model_copy(update=many))

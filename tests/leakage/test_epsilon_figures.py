@@ -41,11 +41,12 @@ def judged(ratios, public):
     return UniqueFindings(ratios=found)
 
 
-def doubts(some, findings):
+def doubts(some, findings, confirmed=None):
     figures = epsilon_figures(some, findings)
     metrics = Metrics.model_construct(
         leakage_epsilon_sequence=figures.leakage_epsilon_sequence.value,
         leakage_epsilon_words=figures.leakage_epsilon_words.value,
+        confirmed_epsilon_sequence=confirmed,
     )
     return doubts_about_epsilon(metrics, some, findings)
 
@@ -79,7 +80,10 @@ def test_few_users_have_no_lower_end():
 def test_a_single_word_that_the_public_model_hardly_knows_is_told():
     some = counted([1, 3], [1, 1], [0, 1])
     (told,) = doubts(some, judged([1e7, 4.0], [2e7, 9.0]))
-    assert "single word" in told and "5e-08" in told
+    assert "single word" in told and "5e-08" in told and "confirmed sequences" in told
+    (both,) = doubts(some, judged([1e7, 4.0], [2e7, 9.0]), confirmed=0)
+    assert both.startswith("The leakage epsilon and the confirmed epsilon are set by a single word")
+    assert both.endswith("Look at the epsilon by length.")
     assert doubts(some, judged([50.0, 4.0], [90.0, 9.0])) == ()
     assert doubts(some, judged([3.0, 4e7], [90.0, 9e7])) == ()
     assert doubts(some, UniqueFindings()) == ()

@@ -106,8 +106,11 @@ def doubts_about_epsilon(
     public = float(np.nanmax(findings.ratios.public_of(mine)))
     if public < HARDLY_KNOWN:
         return ()
+    both = metrics.confirmed_epsilon_sequence == row
+    what = "leakage epsilon is" if not both else "leakage epsilon and the confirmed epsilon are"
     return (
-        "The leakage epsilon is set by a single word that the public model hardly knows (it gives "
-        f"it a probability of {1 / public:.0e}): it says more about that word than about memory. "
-        "Look at the confirmed sequences, and at the epsilon by length.",
+        f"The {what} set by a single word that the public model hardly knows (it gives it a "
+        f"probability of {1 / public:.0e}): {'they say' if both else 'it says'} more about that "
+        f"word than about memory. Look at {'' if both else 'the confirmed sequences, and at '}the "
+        f"epsilon by length.",
     )

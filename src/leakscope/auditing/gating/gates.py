@@ -81,8 +81,7 @@ class Gate:
             value = self._one_of(value, self.condition.key, metrics)
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise self._unchecked(metrics.reasons.get(self.metric, "it is not one number"))
-        few = metrics.unique_sequences < (metrics.least_confirmable or 0)
-        if self.metric in CONFIRMED and metrics.unique_sequences and few:
+        if self.metric in CONFIRMED and metrics.too_few_to_confirm:
             held = metrics.chance_source != "stand-ins"
             raise self._unchecked(
                 ("with so little held-out text, " if held else "")

@@ -1,5 +1,6 @@
 """The numbers of `metrics.json` that tell memory from chance."""
 
+import math
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -30,9 +31,12 @@ class ChanceFigures:
     excess_unique_high: Measured[float]
     confirmed_unique: Measured[int]
     least_confirmable: Measured[int]
+    judged_together: Measured[int]
     users_with_confirmed: Measured[int]
     confirmed_epsilon: Measured[float]
+    confirmed_epsilon_nats: Measured[float]
     confirmed_epsilon_sequence: Measured[int]
+    confirmed_epsilon_words: Measured[int]
     decoys: Measured[int]
     decoy_words: Measured[int]
 
@@ -46,7 +50,8 @@ def chance_figures(
         why: Measured[Any] = Measured(None, chance.reason)
         return ChanceFigures(**{field.name: why for field in fields(ChanceFigures)})
     confirmed = line.confirmed
-    epsilon, worst = _worst(confirmed, ratios)
+    worst = _worst(confirmed, ratios)
+    epsilon = _ratio_of(worst, ratios)
     return ChanceFigures(
         chance_unique=Measured(line.chance.value),
         chance_unique_low=Measured(line.chance.low),
@@ -58,23 +63,38 @@ def chance_figures(
         excess_unique_high=Measured(line.excess.high),
         confirmed_unique=Measured(int(confirmed.sum())),
         least_confirmable=Measured(line.least_list),
+        judged_together=Measured(line.lists[0]),
         users_with_confirmed=Measured(len(counted.users_of(confirmed))),
         confirmed_epsilon=epsilon,
+        confirmed_epsilon_nats=_nats(epsilon),
         confirmed_epsilon_sequence=worst,
+        confirmed_epsilon_words=_words(worst, counted),
         decoys=Measured(line.decoys),
         decoy_words=Measured(line.words),
     )
 
 
-def _worst(
-    confirmed: BoolArray, ratios: FloatArray | None
-) -> tuple[Measured[float], Measured[int]]:
-    """The largest ratio of a confirmed sequence, and the sequence."""
+def _worst(confirmed: BoolArray, ratios: FloatArray | None) -> Measured[int]:
+    """The confirmed sequence with the largest ratio."""
     if ratios is None:
-        return Measured.absent(NO_PUBLIC), Measured.absent(NO_PUBLIC)
+        return Measured.absent(NO_PUBLIC)
     if not confirmed.any():
-        return Measured.absent(NONE_CONFIRMED), Measured.absent(NONE_CONFIRMED)
-    of_confirmed = np.where(confirmed, ratios, -np.inf)
-    row = int(np.argmax(of_confirmed))
-    value = float(of_confirmed[row])
-    return Measured.of(value if np.isfinite(value) else None, BEYOND), Measured(row)
+        return Measured.absent(NONE_CONFIRMED)
+    return Measured(int(np.argmax(np.where(confirmed, ratios, -np.inf))))
+
+
+def _ratio_of(row: Measured[int], ratios: FloatArray | None) -> Measured[float]:
+    if row.value is None or ratios is None:
+        return Measured(None, row.reason)
+    value = float(ratios[row.value])
+    return Measured.of(value if np.isfinite(value) else None, BEYOND)
+
+
+def _nats(epsilon: Measured[float]) -> Measured[float]:
+    if epsilon.value is None:
+        return epsilon
+    return Measured.of(math.log(epsilon.value) if epsilon.value > 0 else None, BEYOND)
+
+
+def _words(row: Measured[int], counted: CountedSequences) -> Measured[int]:
+    return row if row.value is None else Measured(int(counted.sequences.lengths[row.value]))

@@ -19,7 +19,10 @@ from leakscope.leakage.sequences.counted import CountedSequences
 from leakscope.records.documents import BoolArray, FloatArray, LongArray
 from leakscope.records.measured import Measured
 from leakscope.records.runs.run_metrics import ChanceSource
+from leakscope.records.unique import extremeness
 
+TOGETHER = "at the most are judged together (what a user repeats is judged apart)"
+REMEDY = " Hold out more documents, or give --stand-ins crossfit."
 OTHERS = 0.1
 """A larger share of held-out words of users without training documents is told."""
 
@@ -41,6 +44,8 @@ class ChanceLine:
     """The chance line by length."""
     least_list: int
     """A shorter list of sequences cannot be confirmed, whatever it holds."""
+    lists: tuple[int, ...]
+    """How many unique sequences are judged together, of each list; the longest first."""
     decoys: int
     words: int
     """Words that were read for the decoys."""
@@ -69,10 +74,11 @@ def chance_line(
     sequences = counted.sequences
     rows = np.flatnonzero(sequences.unique)
     mine = None if ratios is None else ratios[rows]
-    scores = extremeness(sequences.lengths[rows].astype(np.int64), mine)
+    scores = extremeness(sequences.lengths[rows], mine)
     false = extremeness(sample.lengths, sample.ratios)
     found = np.full(len(sequences), np.nan)
-    for one, other in _lists(of_habit, rows, sample):
+    lists = _lists(of_habit, rows, sample)
+    for one, other in lists:
         found[rows[one]] = q_values(scores[one], false[other], sample.weights[other], sample.weight)
     ones = np.ones(len(rows))
     unit = clustered_unit(counted.first_documents()[rows], ones, 1.0)
@@ -89,6 +95,7 @@ def chance_line(
         difference(unique, chance),
         {int(n): float(by_length[n]) for n in np.flatnonzero(by_length)},
         least_list(sample.weight, rate),
+        tuple(sorted((int(one.sum()) for one, _ in lists), reverse=True)),
         len(sample),
         sample.words,
         sample.of_others,
@@ -123,14 +130,20 @@ def doubts_about(chance: Measured[ChanceLine], counted: CountedSequences) -> tup
     if line is None:
         return ()
     found = []
-    if 0 < unique < line.least_list:
+    if unique and line.lists[0] < line.least_list:
         held = line.source == "held-out"
         because = f"With so little held-out text ({line.words:,} words), at " if held else "At "
+        apart = "" if line.lists[0] == unique else f", of which {line.lists[0]:,} " + TOGETHER
         found.append(
             f"{because}least {line.least_list:,} unique sequences would have to stand out to be "
-            f"confirmed at {line.rate:.0%}, and there are {unique:,}: that none is confirmed does "
-            f"not mean that none is memorized."
-            + (" Hold out more documents, or give --stand-ins crossfit." if held else "")
+            f"confirmed at {line.rate:.0%}, and there are {unique:,}{apart}: that none is "
+            f"confirmed does not mean that none is memorized." + (REMEDY if held else "")
+        )
+    elif few := sum(size for size in line.lists if size < line.least_list):
+        found.append(
+            f"{few:,} unique sequences are judged apart from the others, for what their user "
+            f"repeats, and are too few for any of them to be confirmed: {line.least_list:,} would "
+            f"have to stand out.{REMEDY}"
         )
     if line.of_others > OTHERS:
         found.append(
@@ -138,16 +151,3 @@ def doubts_about(chance: Measured[ChanceLine], counted: CountedSequences) -> tup
             f"Chance is measured on them as if they wrote as the others do."
         )
     return tuple(found)
-
-
-def extremeness(lengths: LongArray, ratios: FloatArray | None) -> Floats:
-    """[n] by which sequences are ordered: the length alone; or, with a public model, the logarithm
-    of how many times more probable the whole sequence is to this model than to that one, which is
-    the ratio to the power of its words.
-    """
-    if ratios is None:
-        return lengths.astype(np.float64)
-    with np.errstate(divide="ignore"):
-        logs = np.log(ratios.astype(np.float64))
-    found: Floats = np.nan_to_num(lengths * logs, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
-    return found

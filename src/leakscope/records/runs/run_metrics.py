@@ -97,11 +97,18 @@ class Metrics(BaseModel):
     chance."""
     least_confirmable: int | None = None
     """A shorter list cannot be confirmed, whatever it holds."""
+    judged_together: int | None = None
+    """Unique sequences on the longest list: what users repeat may be judged apart. Null also in
+    runs of before, where it was not told."""
     users_with_confirmed: int | None = None
     confirmed_epsilon: float | None = None
     """The largest ratio over the confirmed sequences."""
+    confirmed_epsilon_nats: float | None = None
+    """Its logarithm."""
     confirmed_epsilon_sequence: int | None = None
     """The `id` of the sequence that sets it."""
+    confirmed_epsilon_words: int | None = None
+    """How many words that sequence has."""
     decoys: int | None = None
     """Runs that the model predicts in held-out documents and that nobody else has in D; or unique
     sequences of stand-ins."""
@@ -134,6 +141,12 @@ class Metrics(BaseModel):
         """The part of D that S was collected from."""
         whole = AuditedPart(users=self.users, documents=self.documents, words=self.words)
         return self.audited or whole
+
+    @property
+    def too_few_to_confirm(self) -> bool:
+        """Whether there are unique sequences, and none of them could have been confirmed."""
+        together = self.unique_sequences if self.judged_together is None else self.judged_together
+        return self.unique_sequences > 0 and together < (self.least_confirmable or 0)
 
     @property
     def more_than_chance(self) -> bool:
