@@ -26,6 +26,8 @@ from leakscope.corpus.synthetic.synth_settings import SynthSettings
 from leakscope.corpus.words import words
 from leakscope.records.artifacts import read_parquet
 from leakscope.records.runs.report_settings import ReportSettings
+from leakscope.records.unique import extremeness
+from leakscope.reporting.rows.listing import gravity
 from leakscope.training.train_settings import TrainSettings
 
 FOLDER = material.FOLDER / "secrets"
@@ -95,23 +97,32 @@ def general_words() -> set[str]:
     return {word for said in (*sentences, *link_phrases(), *GIVEN) for word in words(said)}
 
 
+def _area(secret: np.ndarray) -> float:
+    """Under precision and recall, of sequences in this order."""
+    found = np.cumsum(secret)
+    precision, recall = found / np.arange(1, len(secret) + 1), found / secret.sum()
+    return float((precision * np.diff(np.concatenate([[0.0], recall]))).sum())
+
+
 def lines() -> list[Line]:
     run = judged_run()
     planted = Planted(FOLDER / "synth" / "truth.parquet")
-    table = read_parquet(run / "sequences.parquet", ["sequence", "users_in_d", "ratio"])
+    table = read_parquet(run / "sequences.parquet")
     rows = [row for row in table.to_pylist() if row["users_in_d"] == 1]
     secret = np.array([planted(row["sequence"]) for row in rows])
     ratio = np.array([row["ratio"] for row in rows])
-    order = np.argsort(-ratio, kind="stable")
-    found = np.cumsum(secret[order])
-    precision, recall = found / np.arange(1, len(order) + 1), found / secret.sum()
-    area = float((precision * np.diff(np.concatenate([[0.0], recall]))).sum())
+    area = _area(secret[np.argsort(-ratio, kind="stable")])
+    lengths = np.array([row["length"] for row in rows])
+    both = _area(secret[np.argsort(-extremeness(lengths, ratio), kind="stable")])
+    shown = _area(secret[sorted(range(len(rows)), key=lambda at: gravity(rows[at], 0.05))])
     chance = float(secret.mean())
     detail = (
         f"{secret.sum()} secret and {(~secret).sum()} common unique sequences; "
         f"a random order has {chance:.3f}"
     )
     result = [Line("ratios: area under precision and recall", area, 0.9, False, "", detail)]
+    result.append(Line("length x log(ratio): the same area", both, None, False, ""))
+    result.append(Line("order of the lists: the same area", shown, None, False, ""))
     # The chance that a secret has a larger ratio than a common phrase.
     above = (ratio[secret][:, None] > ratio[~secret][None]).mean()
     result.append(Line("ratios: area under the ROC curve", float(above), None, False, ""))

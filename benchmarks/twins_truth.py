@@ -9,9 +9,10 @@ import numpy.typing as npt
 from benchmarks.secrets import Planted
 from leakscope.commands.demo import SECRETS
 from leakscope.corpus.store import Corpus
-from leakscope.leakage.chance.chance_line import extremeness
 from leakscope.records.artifacts import read_parquet
+from leakscope.records.unique import extremeness
 from leakscope.reporting.opened_run import Run
+from leakscope.reporting.rows.listing import gravity
 
 Floats = npt.NDArray[np.float64]
 
@@ -36,7 +37,7 @@ class Truth:
         sequences are looked at; and how well orders tell sequences that show a part of a planted
         sentence from others. `ratios` are to the public model.
         """
-        names = ["sequence", "users_in_d", "length", "q_value"]
+        names = ["id", "sequence", "users_in_d", "length", "q_value", "pii", "least_context"]
         rows = read_parquet(run.path / "sequences.parquet", names).to_pylist()
         rows = [row for row in rows if row["users_in_d"] == 1]
         q = np.array([row["q_value"] for row in rows], np.float64)
@@ -60,11 +61,18 @@ class Truth:
         orders = {
             "ratio": ratio, "length": lengths.astype(np.float64),
             "both": extremeness(lengths, ratio.astype(np.float32)),
+            "listed": listed([row | {"ratio": r} for row, r in zip(rows, ratio, strict=True)]),
         }  # fmt: skip
         return {
             "secrets": len(self._secrets), "held": held, "shows": int(shows.sum()),
             "areas": {name: areas(score, shows) for name, score in orders.items()},
         }  # fmt: skip
+
+
+def listed(rows: list[dict[str, Any]]) -> Floats:
+    """[n] scores by which unique sequences come in the order of a report's lists."""
+    order = sorted(range(len(rows)), key=lambda at: gravity(rows[at], 0.05))
+    return -np.argsort(order).astype(np.float64)
 
 
 def _joined(words: list[str]) -> str:

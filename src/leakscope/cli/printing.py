@@ -63,12 +63,11 @@ def print_run(out: Path) -> None:
     from rich.console import Console
 
     from leakscope.records.runs.run_manifest import open_run
-    from leakscope.reporting.rows.worst_sequence import spelled, worst_of
+    from leakscope.reporting.rows.worst_sequence import named_in
     from leakscope.reporting.terminal.tables import run_table, sequences_table
 
     manifest, metrics = open_run(out)
-    worst = spelled(worst_of(out, metrics, revealed=manifest.revealed))
-    Console().print(run_table(manifest, metrics, worst))
+    Console().print(run_table(manifest, metrics, named_in(out, manifest, metrics)))
     print_whole(sequences_table(out, 10))
     say(f"page: {out / 'report.html'}")
 

@@ -76,12 +76,23 @@ def _check(gates: "list[Gate]", measured: "dict[str, tuple[Metrics, RunManifest]
         for gate in gates:
             verdict = gate.verdict(metrics, manifest)
             verdicts.append(verdict)
-            tell(f"gate: {_said(verdict)}{behind}{some} ({where})")
+            by = _set_by(gate, metrics)
+            tell(f"gate: {_said(verdict)}{by}{behind}{some} ({where})")
     for verdict in verdicts:
         if verdict.passed is None:
             raise LeakscopeError(f"The gate '{verdict.gate}' cannot be checked: {verdict.reason}")
     if not all(verdict.passed for verdict in verdicts):
         raise SystemExit(1)
+
+
+def _set_by(gate: "Gate", metrics: "Metrics") -> str:
+    """By which sequence an epsilon is set."""
+    from leakscope.reporting.facts.chance_facts import set_by
+
+    sequence, words = (
+        getattr(metrics, f"{gate.metric}_{end}", None) for end in ("sequence", "words")
+    )
+    return "".join(f", {each}" for each in set_by(sequence, words))
 
 
 def _said(verdict: "GateVerdict") -> str:

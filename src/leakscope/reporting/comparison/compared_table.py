@@ -6,6 +6,7 @@ from typing import Any
 from leakscope.records.models.audited_model import mitigation_of
 from leakscope.reporting.comparison.compared_runs import ComparedRun
 from leakscope.reporting.facts import guarantees, values
+from leakscope.reporting.facts.chance_facts import set_by
 from leakscope.reporting.facts.guarantee import UNKNOWN
 from leakscope.storage.remote_address import spelled
 
@@ -92,7 +93,9 @@ def cell(row: Mapping[str, Any], column: str) -> str:
         return values.printable(value)
     if column == "validation_accuracy":
         return f"{100 * value:.2f}"
-    return values.thousands(value) if isinstance(value, int) else values.rounded(value)
+    shown = values.thousands(value) if isinstance(value, int) else values.rounded(value)
+    by = set_by(row.get(f"{column}_sequence"), row.get(f"{column}_words"))
+    return f"{shown} ({by[0]})" if by else shown
 
 
 def missing(rows: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -1,5 +1,7 @@
 """What tells memory from chance: confirmed sequences, the chance line, the leakage epsilon."""
 
+from collections.abc import Mapping
+
 from leakscope.records.runs.run_metrics import Metrics
 from leakscope.reporting.facts import values
 from leakscope.reporting.facts.fact import Fact, absent
@@ -42,7 +44,7 @@ def chance(metrics: Metrics) -> Fact:
     return Fact("chance_unique", label, f"{metrics.chance_unique:,.0f}", meaning, detail)
 
 
-def epsilon(metrics: Metrics, worst: str | None) -> Fact:
+def epsilon(metrics: Metrics, named: Mapping[int, str]) -> Fact:
     """The largest ratio, and what sets it."""
     meaning = (
         "How many times more surprising the worst unique sequence is to a model that never saw "
@@ -57,13 +59,24 @@ def epsilon(metrics: Metrics, worst: str | None) -> Fact:
     if metrics.leakage_epsilon_low is not None and metrics.leakage_epsilon_high is not None:
         low, high = metrics.leakage_epsilon_low, metrics.leakage_epsilon_high
         details.append(f"95 % interval {values.rounded(low)} to {values.rounded(high)}")
-    if metrics.leakage_epsilon_words is not None:
-        named = f"sequence {metrics.leakage_epsilon_sequence}" if worst is None else f"“{worst}”"
-        details.append(f"set by {named}, {values.plural(metrics.leakage_epsilon_words, 'word')}")
+    details += set_by(metrics.leakage_epsilon_sequence, metrics.leakage_epsilon_words, named)
     return Fact("leakage_epsilon", "Leakage epsilon", value, meaning, "; ".join(details))
 
 
-def confirmed_epsilon(metrics: Metrics) -> list[Fact]:
+def set_by(
+    sequence: int | None, length: int | None, named: Mapping[int, str] | None = None
+) -> list[str]:
+    """By which sequence of so many words an epsilon is set; nothing where that is not known.
+    `named`: the words of sequences that may be told.
+    """
+    if sequence is None or length is None:
+        return []
+    words = (named or {}).get(sequence)
+    called = f"sequence {sequence}" if words is None else f"“{words}”"
+    return [f"set by {called}, {values.plural(length, 'word')}"]
+
+
+def confirmed_epsilon(metrics: Metrics, named: Mapping[int, str]) -> list[Fact]:
     """Only where there is a public model and a chance line."""
     if metrics.leakage_epsilon is None or metrics.confirmed_unique is None:
         return []
@@ -71,7 +84,11 @@ def confirmed_epsilon(metrics: Metrics) -> list[Fact]:
     label = "Confirmed epsilon"
     if metrics.confirmed_epsilon is None:
         return [absent(metrics, "confirmed_epsilon", label, meaning)]
-    return [Fact("confirmed_epsilon", label, values.rounded(metrics.confirmed_epsilon), meaning)]
+    details = set_by(metrics.confirmed_epsilon_sequence, metrics.confirmed_epsilon_words, named)
+    if metrics.confirmed_epsilon_nats is not None:
+        details = [f"{metrics.confirmed_epsilon_nats:.1f} nats per word", *details]
+    value = values.rounded(metrics.confirmed_epsilon)
+    return [Fact("confirmed_epsilon", label, value, meaning, "; ".join(details))]
 
 
 def public_predicts(metrics: Metrics) -> list[Fact]:

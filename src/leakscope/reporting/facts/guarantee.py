@@ -4,7 +4,7 @@ DP epsilon is the guarantee of the training; leakage epsilon is a ratio measured
 label here says "epsilon" alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from leakscope.records.models.audited_model import mitigation_of, why_unknown
@@ -71,11 +71,13 @@ def guarantee_of(manifest: RunManifest) -> Guarantee:
     return Guarantee(found.record, why, damaged=found.damaged)
 
 
-def leakage(manifest: RunManifest, metrics: Metrics, worst: str | None = None) -> list[Fact]:
+def leakage(
+    manifest: RunManifest, metrics: Metrics, named: Mapping[int, str] | None = None
+) -> list[Fact]:
     """What the model gives away, with what its training guarantees beside the leakage epsilon;
-    `worst` as in `headline.leakage`.
+    `named` as in `headline.leakage`.
     """
-    facts = headline.leakage(metrics, worst)
+    facts = headline.leakage(metrics, named)
     beside = 1 + [fact.name for fact in facts].index("leakage_epsilon")
     return [*facts[:beside], fact(guarantee_of(manifest)), *facts[beside:]]
 

@@ -1,5 +1,7 @@
 """The headline of a run: each number with its label and what it means, for tables and pages."""
 
+from collections.abc import Mapping
+
 from leakscope.records.runs.run_metrics import Metrics
 from leakscope.records.unique import HELD_BY
 from leakscope.reporting.facts import chance_facts, values
@@ -7,10 +9,11 @@ from leakscope.reporting.facts.fact import Fact, absent
 from leakscope.reporting.facts.run_summary import audited_users
 
 
-def leakage(metrics: Metrics, worst: str | None = None) -> list[Fact]:
-    """What the model gives away, gravest first. `worst`: the words of the sequence that sets the
-    leakage epsilon, if they may be told.
+def leakage(metrics: Metrics, named: Mapping[int, str] | None = None) -> list[Fact]:
+    """What the model gives away, gravest first. `named`: the words of sequences that set an
+    epsilon, by their ids, if they may be told.
     """
+    named = named or {}
     users = values.share(metrics.users_with_unique, metrics.asked.users)
     return [
         Fact(
@@ -39,8 +42,8 @@ def leakage(metrics: Metrics, worst: str | None = None) -> list[Fact]:
         ),
         chance_facts.confirmed(metrics),
         chance_facts.chance(metrics),
-        chance_facts.epsilon(metrics, worst),
-        *chance_facts.confirmed_epsilon(metrics),
+        chance_facts.epsilon(metrics, named),
+        *chance_facts.confirmed_epsilon(metrics, named),
         _curated(metrics),
         *chance_facts.public_predicts(metrics),
         _nothing_needed(metrics),

@@ -26,7 +26,7 @@ from leakscope.reporting.pages.listed_tables import (
 )
 from leakscope.reporting.rows import cells
 from leakscope.reporting.rows.listing import unique_by_user, unique_perplexities
-from leakscope.reporting.rows.worst_sequence import spelled, worst_of
+from leakscope.reporting.rows.worst_sequence import named_in, worst_of
 from leakscope.reporting.svg import run_figures as figures
 
 
@@ -40,7 +40,7 @@ def write_page(run: Path) -> Path:
         manifest=manifest,
         metrics=metrics,
         summary=summary(metrics),
-        leakage=guarantee.leakage(manifest, metrics, spelled(worst)),
+        leakage=guarantee.leakage(manifest, metrics, named_in(run, manifest, metrics)),
         privacy=_privacy(manifest),
         quality=headline.extent(metrics) + headline.quality(metrics),
         figures=_figures(run, metrics),

@@ -16,7 +16,7 @@ from leakscope.records.columns import Column
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.runs import sequence_columns, user_columns
 from leakscope.records.runs.run_manifest import open_run
-from leakscope.records.unique import is_unique
+from leakscope.records.unique import extremeness, is_unique
 
 BATCH = 4096  # rows decoded at a time
 CONTEXTS = 5  # different contexts shown with a sequence; the parquet file has the rest
@@ -115,9 +115,7 @@ def unique_perplexities(run: Path, expected: int) -> npt.NDArray[np.float64]:
 
 
 def gravest(run: Path, limit: int, *, revealed: bool) -> list[SequenceRow]:
-    """The `limit` unique sequences to look at first: confirmed ones, then by ratio, personal data,
-    length and the context that they need.
-    """
+    """The `limit` unique sequences to look at first: see `gravity`."""
     best: list[tuple[tuple[float, ...], dict[str, Any]]] = []
     rate = open_run(run)[0].settings.false_discovery_rate
     columns = column_names(sequence_columns.COLUMNS, revealed=revealed)
@@ -133,13 +131,17 @@ def gravest(run: Path, limit: int, *, revealed: bool) -> list[SequenceRow]:
 
 
 def gravity(record: Mapping[str, Any], rate: float) -> tuple[float, ...]:
-    """What a unique sequence is ordered by, the gravest first. What was not measured comes last."""
+    """What a unique sequence is ordered by, the gravest first: whether it is confirmed, personal
+    data, how much less probable it is to the public model, length, and the context that it needs.
+    What was not measured comes last.
+    """
     q, ratio, least = record.get("q_value"), record.get("ratio"), record.get("least_context")
+    length = record["length"]
     return (
         not (q is not None and q <= rate),
-        math.inf if ratio is None else -ratio,
         not record.get("pii"),
-        -record["length"],
+        math.inf if ratio is None else -float(extremeness(length, ratio)),
+        -length,
         math.inf if least is None else least,
         record["id"],
     )

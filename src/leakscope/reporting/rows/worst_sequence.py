@@ -1,7 +1,8 @@
-"""The sequence that sets the leakage epsilon of a run."""
+"""The sequences that set the leakage epsilon of a run and its confirmed epsilon."""
 
 from pathlib import Path
 
+from leakscope.records.runs.run_manifest import RunManifest
 from leakscope.records.runs.run_metrics import Metrics
 from leakscope.reporting.facts import values
 from leakscope.reporting.rows.listing import SequenceRow, sequence_of
@@ -14,9 +15,20 @@ def worst_of(run: Path, metrics: Metrics, *, revealed: bool) -> SequenceRow | No
     return sequence_of(run, metrics.leakage_epsilon_sequence, revealed=revealed)
 
 
-def spelled(row: SequenceRow | None) -> str | None:
+def named_in(run: Path, manifest: RunManifest, metrics: Metrics) -> dict[int, str]:
+    """The first words of both, by their ids; nothing where they are withheld."""
+    found = {}
+    for number in {metrics.leakage_epsilon_sequence, metrics.confirmed_epsilon_sequence}:
+        row = None if number is None else sequence_of(run, number, revealed=manifest.revealed)
+        words = None if row is None else _spelled(row)
+        if number is not None and words is not None:
+            found[number] = words
+    return found
+
+
+def _spelled(row: SequenceRow) -> str | None:
     """Its first words; None where they are withheld."""
-    if row is None or row.words is None:
+    if row.words is None:
         return None
     more = " …" if row.length > len(row.words) else ""
     return values.printable(" ".join(row.words)) + more

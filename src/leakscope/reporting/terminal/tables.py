@@ -22,8 +22,10 @@ from leakscope.reporting.rows.listing import SequenceRow, gravest
 LENGTHS = 12  # shown one by one in the compact line of lengths
 
 
-def run_table(manifest: RunManifest, metrics: Metrics, worst: str | None = None) -> RenderableType:
-    """The headline numbers of one run. What is unmeasured shows a dash and why. `worst` as in
+def run_table(
+    manifest: RunManifest, metrics: Metrics, named: Mapping[int, str] | None = None
+) -> RenderableType:
+    """The headline numbers of one run. What is unmeasured shows a dash and why. `named` as in
     `headline.leakage`.
     """
     table = Table(box=SIMPLE_HEAD, show_header=False, title_justify="left", title_style="bold")
@@ -48,9 +50,9 @@ def run_table(manifest: RunManifest, metrics: Metrics, worst: str | None = None)
     table.add_section()
     _facts(table, headline.extent(metrics)[:3])
     table.add_section()
-    _facts(table, headline.leakage(metrics, worst)[:4])
+    _facts(table, headline.leakage(metrics, named)[:4])
     table.add_row(Text("Unique by length"), Text(by_length(metrics)))
-    _facts(table, headline.leakage(metrics, worst)[4:])
+    _facts(table, headline.leakage(metrics, named)[4:])
     if manifest.public is not None:
         name = f"{manifest.public.name} ({manifest.public.kind})"
         table.add_row(Text("Public model"), Text(values.printable(name)))
