@@ -17,6 +17,7 @@ from leakscope.records.measured import Measured
 from leakscope.records.models.public_model import (
     CrossFittedModelRecord,
     GivenModelRecord,
+    RetrainedModelRecord,
     StageRecord,
 )
 
@@ -92,3 +93,19 @@ def test_who_speaks_where_there_is_no_other_stage(corpus, decoys, tmp_path, how)
     found = judged(decoys, corpus, tmp_path, record, alike)
     assert (found.opinion.predicts is None) == (how != "finished")
     assert bool(found.doubts) == (how == "not kept")
+
+
+@pytest.mark.parametrize(
+    ("record", "told"),
+    [
+        (CrossFittedModelRecord(name="c", digests=("end",), folds=2), "50% of the users"),
+        (CrossFittedModelRecord(name="c", digests=("end",), folds=3), None),
+        (RetrainedModelRecord(name="r", digests=("end",), users_left_out=4), "20% of the users"),
+        (RetrainedModelRecord(name="r", digests=("end",), users_left_out=1), None),
+    ],
+)
+def test_public_models_that_have_seen_few_users_are_told(corpus, decoys, tmp_path, record, told):
+    found = judged(decoys, corpus, tmp_path, record, lambda: ByParity(0))
+    assert corpus.counts().users == 5
+    assert [told in doubt for doubt in found.doubts] == ([] if told is None else [True])
+    assert judged(decoys, corpus, tmp_path, record, None).doubts == ()

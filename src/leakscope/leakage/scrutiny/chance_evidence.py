@@ -13,7 +13,11 @@ from leakscope.leakage.scrutiny.public_surprise import ratios
 from leakscope.leakage.sequences.counted import CountedSequences
 from leakscope.records.documents import FloatArray
 from leakscope.records.measured import Measured
+from leakscope.records.models.public_model import CrossFittedModelRecord, RetrainedModelRecord
 
+LEAST_SEEN = 0.6
+"""Where a public model was trained on a smaller share of the users, it may know too little of what
+all of them say. Three folds, which see two thirds, were judged by twins (docs/experiments.md)."""
 NOT_HELD_OUT = "the model was probably trained on the held-out documents too"
 
 
@@ -64,7 +68,7 @@ class HeldOutEvidence:
         if judge.alike is not None:
             predicts = replace(judge.alike, corpus=held_out).predictions(members, chosen, top_k)
         ratios = said.perplexities() / members.perplexities[chosen]
-        doubts = _doubts_about_stage(judge)
+        doubts = (*_doubts_about_stage(judge), *_doubts_about_size(judge))
         return replace(self, opinion=PublicOpinion(ratios, predicts), doubts=doubts)
 
     def of_documents_not_held_out(self) -> "HeldOutEvidence":
@@ -121,3 +125,25 @@ def _doubts_about_stage(judge: PublicJudge) -> tuple[str, ...]:
         f"The public models have not kept what they were at {judge.stage_not_kept}. What a user "
         "repeats is judged as without them, and hardly ever confirmed.",
     )
+
+
+def _doubts_about_size(judge: PublicJudge) -> tuple[str, ...]:
+    """A sentence where whoever says what comes out without memory has seen few of the users."""
+    seen = None if judge.alike is None else _share_of_users(judge)
+    if seen is None or seen >= LEAST_SEEN:
+        return ()
+    return (
+        f"The public models were trained on {seen:.0%} of the users, so they may show less than "
+        "this one would without memory, and too little may be taken for chance. Give "
+        "--public crossfit with three --folds or more.",
+    )
+
+
+def _share_of_users(judge: PublicJudge) -> float | None:
+    """How many of the users of D a public model has seen; None: that is not known."""
+    record = judge.record
+    if isinstance(record, CrossFittedModelRecord) and record.folds:
+        return (record.folds - 1) / record.folds
+    if isinstance(record, RetrainedModelRecord) and record.users_left_out is not None:
+        return 1 - record.users_left_out / max(judge.corpus.counts().users, 1)
+    return None
