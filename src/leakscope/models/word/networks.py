@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from leakscope.models.ranking.float_noise import NOISE
 from leakscope.models.word.architecture import Architecture
 from leakscope.models.word.gru_reader import TIME_CHUNK, GruReader
+from leakscope.models.word.step_threads import threads_for
 
 StateReader = Callable[[Tensor], Iterator[Tensor]]
 """From token ids [n, t] to hidden states [n, t', h] in consecutive pieces of time."""
@@ -113,15 +114,20 @@ class Recurrent(Network):
         """See `Network.chunks`; the state is carried from piece to piece."""
         state = None
         for piece in torch.split(tokens, TIME_CHUNK, dim=1):
-            states, state = self.body(self.embedding(piece), state)
+            states, state = self._carried(piece, state)
             yield states
 
     def read(self, tokens: Tensor) -> tuple[Tensor, Any]:
         """See `Network.read`; the body's own state is carried."""
         carried, states = None, tokens.new_empty(0)
         for piece in torch.split(tokens, TIME_CHUNK, dim=1):
-            states, carried = self.body(self.embedding(piece), carried)
+            states, carried = self._carried(piece, carried)
         return states[:, -1], carried
+
+    def _carried(self, piece: Tensor, state: Any) -> tuple[Tensor, Any]:
+        with threads_for(len(piece), self.architecture.hidden):
+            states, state = self.body(self.embedding(piece), state)
+        return states, state
 
     def step(self, carried: Any, rows: Tensor, tokens: Tensor) -> tuple[Tensor, Any]:
         """See `Network.step`."""
