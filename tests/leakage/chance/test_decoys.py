@@ -1,6 +1,5 @@
 """Decoys against the definition, by brute force; and the whole chance line of small reports."""
 
-import math
 import tempfile
 from collections import Counter
 from itertools import count
@@ -24,6 +23,7 @@ from leakscope.leakage.pipeline import audit
 from leakscope.leakage.sequences.counted import SequenceCounting
 from leakscope.leakage.sequences.members import Members
 from leakscope.records.runs.report_settings import ReportSettings
+from remembering import Remembering
 from small_models import repeated_by, sharp_model
 from subjects import subject_of
 
@@ -159,32 +159,6 @@ def test_a_model_that_never_saw_the_text_has_no_excess(report, k, seed):
     assert metrics.confirmed_unique == 0 and metrics.users_with_confirmed == 0
     assert metrics.excess_unique == pytest.approx(metrics.unique_sequences - metrics.chance_unique)
     assert sum(metrics.chance_by_length.values()) == pytest.approx(metrics.chance_unique)
-
-
-class Remembering:
-    """A model that also knows some documents by heart."""
-
-    needs_text = False
-
-    def __init__(self, model, documents):
-        self._model, self._known = model, {tuple(words) for words in documents}
-
-    def reading(self, lexicon):
-        found = Remembering(self._model.reading(lexicon), ())
-        found._known, found._lexicon = self._known, lexicon
-        return found
-
-    def __getattr__(self, name):
-        return getattr(self._model, name)
-
-    def score(self, documents, *, top_k, every_probability=False):
-        scores = self._model.score(documents, top_k=top_k, every_probability=every_probability)
-        rank, log_prob = scores.rank.copy(), scores.log_prob.copy()
-        for index in range(len(documents)):
-            if tuple(self._lexicon.spell(documents.words_of(index))) in self._known:
-                low, high = documents.offsets[index : index + 2]
-                rank[low:high], log_prob[low:high] = 0, math.log(0.9)
-        return type(scores)(rank, log_prob, log_prob, scores.near_tie)
 
 
 @pytest.mark.parametrize("how", ["in several documents", "in one document"])
