@@ -11,16 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leakscope.corpus.build_settings import BuildSettings
-from leakscope.corpus.building.builder import build_rows
-from leakscope.corpus.readers.rows import Row
+from held_out import corpus_of, decoys_of, spelled
 from leakscope.corpus.split import TRAIN, VALIDATION
-from leakscope.engine.local_engine import LocalEngine
 from leakscope.leakage.chance.decoys import Decoys, HeldOutShare
-from leakscope.leakage.chance.held_out_runs import NO_HELD_OUT, NOT_ASKED, HeldOutRuns
-from leakscope.leakage.correct_runs.corpus_scoring import CorpusScoring
+from leakscope.leakage.chance.held_out_runs import NO_HELD_OUT, NOT_ASKED
 from leakscope.leakage.pipeline import audit
-from leakscope.leakage.sequences.counted import SequenceCounting
 from leakscope.leakage.sequences.members import Members
 from leakscope.records.runs.report_settings import ReportSettings
 from remembering import Remembering
@@ -28,12 +23,6 @@ from small_models import repeated_by, sharp_model
 from subjects import subject_of
 
 WORDS = [first + second for first in "bdgkmnrt" for second in "aeiou"]
-
-
-def corpus_of(rows, out):
-    """`rows` are (user, words, split)."""
-    made = [Row(user, " ".join(words), split=split) for user, words, split in rows]
-    return build_rows(made, out, settings=BuildSettings(), split_given=True)
 
 
 def runs_of(model, words, k):
@@ -88,24 +77,11 @@ def test_equal_the_definition(seed, k):
         return
     with tempfile.TemporaryDirectory() as folder:
         corpus = corpus_of(rows, Path(folder) / "corpus")
-        engine = LocalEngine()
-        scoring = CorpusScoring(corpus, Path(folder), engine, lambda *_: None)
-        asked = ReportSettings(top_k=k)
-        parts = scoring.score("m", lambda: model.reading(corpus.lexicon), asked, 1000)
-        counted, _ = SequenceCounting(corpus, Path(folder), engine).count(parts)
-        heard = HeldOutRuns(scoring, "m", lambda: model.reading(corpus.lexicon), 1000, engine)
-        found = heard.decoys(asked, counted, corpus.counts().words).value
-        documents = {
-            int(number): (int(user), corpus.lexicon.spell(chunk.words_of(index)))
-            for chunk in corpus.documents(VALIDATION)
-            for index, (number, user) in enumerate(zip(chunk.numbers, chunk.users, strict=True))
-        }
-        keys = {user: key for shard in corpus.shards for user, key in shard.user_keys().items()}
+        found = decoys_of(model, corpus, Path(folder), k)
+        runs = spelled(found, corpus)
     told, weights = Counter(), {}
-    for place, member in enumerate(found.chosen.tolist()):
-        owner, words = documents[int(found.members.documents[member])]
-        start, length = found.members.starts[member], found.members.lengths[member]
-        key = (keys[owner], tuple(words[start : start + length]), bool(found.repeated[place]))
+    for place, (user, run) in enumerate(runs):
+        key = (user, run, bool(found.repeated[place]))
         told[key] += 1
         weights[key] = found.weights[place]
         own = any(
