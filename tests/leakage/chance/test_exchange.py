@@ -1,5 +1,5 @@
-"""Which way chance errs where held-out documents are not like those of D. Where they are, a model
-without memory has no excess: test_decoys.py.
+"""Which way chance errs where held-out documents are not like those of D, as docs/method.md says.
+Where they are, a model without memory has no excess: test_decoys.py.
 """
 
 import numpy as np
@@ -96,7 +96,7 @@ def test_held_out_text_that_is_more_like_it_makes_chance_too_high(report, speake
     assert metrics.excess_unique_high < 0 and metrics.confirmed_unique == 0
 
 
-def test_what_users_without_training_documents_repeat_answers_for_too_little(report, speaker):
+def test_nothing_answers_for_what_is_repeated_where_users_are_held_out_as_a_whole(report, speaker):
     """Documents three times each: of a user in D, these are what the user repeats."""
     rng = np.random.default_rng(1)
     texts = [(n % 12, speaker.text(rng, 20)) for n in range(80)]
@@ -115,7 +115,7 @@ def test_what_users_without_training_documents_repeat_answers_for_too_little(rep
     )
     assert fair.confirmed_unique == 0 and not any("without training" in n for n in fair.notices)
     assert apart.chance_unique > 1.5 * apart.unique_sequences  # each time anew
-    assert apart.confirmed_unique > 0  # wrongly: no decoy answers for what is repeated
+    assert apart.confirmed_unique > 0  # wrongly
     assert any("100% of the held-out words are of users without" in n for n in apart.notices)
 
 
