@@ -1,11 +1,13 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from leakscope.corpus.building.builder import MANIFEST, build_rows
 from leakscope.corpus.manifest import CorpusManifest
 from leakscope.corpus.readers.rows import Row
-from leakscope.corpus.user_warnings import user_warnings
+from leakscope.corpus.user_warnings import largest_share, user_warnings
 
 
 def sizes(users, most, of=1000):
@@ -16,7 +18,18 @@ def sizes(users, most, of=1000):
     ("users", "most", "codes"),
     [
         (1, 1000, ["single_user"]),
-        (2, 999, []),  # among a few users, a large share is nothing strange
+        (2, 800, []),  # among two or three, a large share is nothing strange
+        (2, 801, ["large_user"]),
+        (2, 999, ["large_user"]),
+        (3, 800, []),
+        (3, 801, ["large_user"]),
+        (4, 500, []),  # more than half is suspicious among any others
+        (4, 501, ["large_user"]),
+        (10, 991, ["large_user"]),
+        (20, 500, []),
+        (20, 501, ["large_user"]),
+        (21, 476, []),  # ten times an equal share
+        (21, 477, ["large_user"]),
         (50, 200, []),
         (50, 201, ["large_user"]),
         (500, 100, []),
@@ -26,6 +39,19 @@ def sizes(users, most, of=1000):
 )
 def test_when_a_share_is_suspicious(users, most, codes):
     assert sizes(users, most) == codes
+
+
+def test_a_key_that_swallows_a_small_corpus():
+    """Eight people with a document each, and a key that stands for many."""
+    assert sizes(9, 900, of=908) == ["large_user"]
+
+
+@given(st.integers(2, 10_000))
+def test_any_number_of_users_can_be_warned_of(users):
+    least = largest_share(users)
+    assert 1 / users < least < 1 and least >= largest_share(users + 1)
+    whole = 100 * users
+    assert sizes(users, whole - (users - 1), of=whole) == ["large_user"]  # the others: one each
 
 
 def test_documents_and_words_are_looked_at(tmp_path):

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,6 +22,9 @@ class ScriptedModel:
     script: Mapping[tuple[str, ...], Mapping[str, float]]
 
     needs_text = False
+
+    def reading(self, lexicon: Lexicon) -> "ScriptedModel":
+        return replace(self, lexicon=lexicon)
 
     def knows(self, ids: np.ndarray) -> None:
         return None

@@ -7,8 +7,12 @@ from pydantic import BaseModel, ConfigDict
 LARGE_SHARE = 0.1
 """No user should have more than this share of the documents or words ..."""
 LARGE_MULTIPLE = 10
-"""... and more than this many times an equal share: among a few users, a large share is nothing
+"""... and more than this many times an equal share: among some dozens, a large share is nothing
 strange."""
+HALF = 0.5
+"""More than this is suspicious among any number of users ..."""
+FEW, FEW_SHARE = 3, 0.8
+"""... but among so few, only more than this: an uneven talk of two or three is nothing strange."""
 
 
 class CorpusWarning(BaseModel):
@@ -33,7 +37,7 @@ def user_warnings(users: int, most: Mapping[str, tuple[float | None, int]]) -> l
         )
         return [CorpusWarning(code="single_user", message=message)]
     shares = {what: part / whole for what, (part, whole) in most.items() if part and whole}
-    least = max(LARGE_SHARE, LARGE_MULTIPLE / users)
+    least = largest_share(users)
     large = [f"{share:.1%} of the {what}" for what, share in shares.items() if share > least]
     if not large:
         return []
@@ -42,3 +46,10 @@ def user_warnings(users: int, most: Mapping[str, tuple[float | None, int]]) -> l
         "bot or a key that many people share."
     )
     return [CorpusWarning(code="large_user", message=message)]
+
+
+def largest_share(users: int) -> float:
+    """The largest share that one of several users may have without being suspicious."""
+    if users <= FEW:
+        return FEW_SHARE
+    return min(HALF, max(LARGE_SHARE, LARGE_MULTIPLE / users))

@@ -1,9 +1,7 @@
 """Decoys against the definition, by brute force; and the whole chance line of small reports."""
 
-import math
 import tempfile
 from collections import Counter
-from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -12,28 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leakscope.corpus.build_settings import BuildSettings
-from leakscope.corpus.building.builder import build_rows
-from leakscope.corpus.readers.rows import Row
+from held_out import corpus_of, decoys_of, spelled, split_rows
 from leakscope.corpus.split import TRAIN, VALIDATION
-from leakscope.engine.local_engine import LocalEngine
 from leakscope.leakage.chance.decoys import Decoys, HeldOutShare
-from leakscope.leakage.chance.held_out_runs import NO_HELD_OUT, NOT_ASKED, HeldOutRuns
-from leakscope.leakage.correct_runs.corpus_scoring import CorpusScoring
-from leakscope.leakage.pipeline import audit
-from leakscope.leakage.sequences.counted import SequenceCounting
+from leakscope.leakage.chance.held_out_runs import NO_HELD_OUT, NOT_ASKED
 from leakscope.leakage.sequences.members import Members
-from leakscope.records.runs.report_settings import ReportSettings
+from remembering import Remembering
 from small_models import repeated_by, sharp_model
-from subjects import subject_of
 
 WORDS = [first + second for first in "bdgkmnrt" for second in "aeiou"]
-
-
-def corpus_of(rows, out):
-    """`rows` are (user, words, split)."""
-    made = [Row(user, " ".join(words), split=split) for user, words, split in rows]
-    return build_rows(made, out, settings=BuildSettings(), split_given=True)
 
 
 def runs_of(model, words, k):
@@ -88,24 +73,11 @@ def test_equal_the_definition(seed, k):
         return
     with tempfile.TemporaryDirectory() as folder:
         corpus = corpus_of(rows, Path(folder) / "corpus")
-        engine = LocalEngine()
-        scoring = CorpusScoring(corpus, Path(folder), engine, lambda *_: None)
-        asked = ReportSettings(top_k=k)
-        parts = scoring.score("m", lambda: model.reading(corpus.lexicon), asked, 1000)
-        counted, _ = SequenceCounting(corpus, Path(folder), engine).count(parts)
-        heard = HeldOutRuns(scoring, "m", lambda: model.reading(corpus.lexicon), 1000, engine)
-        found = heard.decoys(asked, counted, corpus.counts().words).value
-        documents = {
-            int(number): (int(user), corpus.lexicon.spell(chunk.words_of(index)))
-            for chunk in corpus.documents(VALIDATION)
-            for index, (number, user) in enumerate(zip(chunk.numbers, chunk.users, strict=True))
-        }
-        keys = {user: key for shard in corpus.shards for user, key in shard.user_keys().items()}
+        found = decoys_of(model, corpus, Path(folder), k)
+        runs = spelled(found, corpus)
     told, weights = Counter(), {}
-    for place, member in enumerate(found.chosen.tolist()):
-        owner, words = documents[int(found.members.documents[member])]
-        start, length = found.members.starts[member], found.members.lengths[member]
-        key = (keys[owner], tuple(words[start : start + length]), bool(found.repeated[place]))
+    for place, (user, run) in enumerate(runs):
+        key = (user, run, bool(found.repeated[place]))
         told[key] += 1
         weights[key] = found.weights[place]
         own = any(
@@ -128,63 +100,16 @@ def test_equal_the_definition(seed, k):
         assert weights[key] == pytest.approx(weighed[key])
 
 
-@pytest.fixture
-def report(tmp_path):
-    made = count(1)
-
-    def make(rows, model, **options):
-        folder = tmp_path / f"{next(made)}"
-        corpus = corpus_of(rows, folder / "corpus")
-        subject = subject_of(lambda: model.reading(corpus.lexicon))
-        return audit(subject, corpus, folder / "run", ReportSettings(**options))
-
-    return make
-
-
-def rows_of(model, share, documents=120, seed=3):
-    rng = np.random.default_rng(seed)
-    return [
-        (user, text.split(), VALIDATION if rng.random() < share else TRAIN)
-        for user, text in repeated_by(model, users=12, documents=documents, length=20, seed=seed)
-    ]
-
-
 @pytest.mark.parametrize("k", [1, 3])
 @pytest.mark.parametrize("seed", range(4))
 def test_a_model_that_never_saw_the_text_has_no_excess(report, k, seed):
     model = sharp_model("gru", WORDS, seed)
-    metrics = report(rows_of(model, 0.3, documents=400, seed=seed), model, top_k=k)
+    metrics = report(split_rows(model, 0.3, documents=400, seed=seed), model, top_k=k)
     assert min(metrics.unique_sequences, metrics.chance_unique) > 8
     assert metrics.excess_unique_low <= 0 <= metrics.excess_unique_high
     assert metrics.confirmed_unique == 0 and metrics.users_with_confirmed == 0
     assert metrics.excess_unique == pytest.approx(metrics.unique_sequences - metrics.chance_unique)
     assert sum(metrics.chance_by_length.values()) == pytest.approx(metrics.chance_unique)
-
-
-class Remembering:
-    """A model that also knows some documents by heart."""
-
-    needs_text = False
-
-    def __init__(self, model, documents):
-        self._model, self._known = model, {tuple(words) for words in documents}
-
-    def reading(self, lexicon):
-        found = Remembering(self._model.reading(lexicon), ())
-        found._known, found._lexicon = self._known, lexicon
-        return found
-
-    def __getattr__(self, name):
-        return getattr(self._model, name)
-
-    def score(self, documents, *, top_k, every_probability=False):
-        scores = self._model.score(documents, top_k=top_k, every_probability=every_probability)
-        rank, log_prob = scores.rank.copy(), scores.log_prob.copy()
-        for index in range(len(documents)):
-            if tuple(self._lexicon.spell(documents.words_of(index))) in self._known:
-                low, high = documents.offsets[index : index + 2]
-                rank[low:high], log_prob[low:high] = 0, math.log(0.9)
-        return type(scores)(rank, log_prob, log_prob, scores.near_tie)
 
 
 @pytest.mark.parametrize("how", ["in several documents", "in one document"])
@@ -234,7 +159,7 @@ def test_what_a_user_repeats_counts_once_with_the_weights_of_its_documents():
 
 def test_what_is_known_by_heart_is_confirmed(report, tmp_path):
     plain = sharp_model("gru", WORDS, 5)
-    rows = rows_of(plain, 0.5, documents=400, seed=5)
+    rows = split_rows(plain, 0.5, documents=400, seed=5)
     secret = [words for _, words, split in rows if split == TRAIN][:60]
     metrics = report(rows, Remembering(plain, secret), reveal=True)
     table = pq.read_table(tmp_path / "1" / "run" / "sequences.parquet").to_pylist()
@@ -253,7 +178,7 @@ def test_twice_the_held_out_text_changes_nothing_in_expectation(report):
     half, whole = [], []
     for seed in range(6):
         model = sharp_model("gru", WORDS, seed)
-        rows = rows_of(model, 0.5, documents=500, seed=seed)
+        rows = split_rows(model, 0.5, documents=500, seed=seed)
         fewer = [row for place, row in enumerate(rows) if row[2] == TRAIN or place % 2]
         whole.append(report(rows, model).chance_unique)
         half.append(report(fewer, model).chance_unique)
@@ -262,7 +187,7 @@ def test_twice_the_held_out_text_changes_nothing_in_expectation(report):
 
 def test_a_sample_of_the_held_out_text_has_a_wider_interval(report):
     model = sharp_model("gru", WORDS, 1)
-    rows = rows_of(model, 0.4, documents=600, seed=1)
+    rows = split_rows(model, 0.4, documents=600, seed=1)
     whole, some = report(rows, model), report(rows, model, decoy_words=800)
     assert whole.decoy_words == sum(len(words) for _, words, split in rows if split == VALIDATION)
     assert 500 < some.decoy_words < 1200
@@ -273,17 +198,17 @@ def test_a_sample_of_the_held_out_text_has_a_wider_interval(report):
 
 def test_without_held_out_documents_it_is_null_and_says_so(report):
     model = sharp_model("gru", WORDS, 1)
-    rows = rows_of(model, 0.0)
+    rows = split_rows(model, 0.0)
     metrics = report(rows, model)
     for name in ("chance_unique", "excess_unique", "confirmed_unique", "confirmed_epsilon"):
         assert getattr(metrics, name) is None and metrics.reasons[name] == NO_HELD_OUT
-    metrics = report(rows_of(model, 0.3), model, decoy_words=0)
+    metrics = report(split_rows(model, 0.3), model, decoy_words=0)
     assert metrics.reasons["confirmed_unique"] == NOT_ASKED
 
 
 def test_too_little_held_out_text_is_told(report):
     model = sharp_model("gru", WORDS, 1)
-    metrics = report(rows_of(model, 0.05), model)
+    metrics = report(split_rows(model, 0.05), model)
     assert metrics.confirmed_unique == 0 and metrics.unique_sequences < metrics.least_confirmable
     assert any("Hold out more" in notice for notice in metrics.notices)
 
@@ -292,7 +217,7 @@ def test_held_out_users_of_their_own_are_told(report):
     model = sharp_model("gru", WORDS, 1)
     rows = [
         (user, words, VALIDATION if int(user[1:]) < 3 else TRAIN)
-        for user, words, _ in rows_of(model, 0.0)
+        for user, words, _ in split_rows(model, 0.0)
     ]
     metrics = report(rows, model)
     assert any("without training documents" in notice for notice in metrics.notices)

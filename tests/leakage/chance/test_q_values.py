@@ -62,6 +62,39 @@ def test_monotone_and_never_0(targets, decoys, scale):
     assert (of(targets, [*decoys, 4.0], scale) >= found - 1e-12).all()
 
 
+weighed = st.lists(st.tuples(st.integers(0, 8), st.floats(0.1, 12)), max_size=20)
+
+
+def twice(decoys):
+    """What twice the held-out text shows in expectation: as many again, each for half as much."""
+    found = np.array([*decoys, *decoys], np.float64).reshape(-1, 2)
+    return found[:, 0], found[:, 1] / 2
+
+
+@given(scores, weighed, st.floats(0.1, 12))
+def test_twice_the_decoys_at_half_the_weight_are_the_same(targets, decoys, more):
+    once, weights = np.array(decoys, np.float64).reshape(-1, 2).T
+    found = q_values(np.array(targets), once, weights, more)
+    doubled = q_values(np.array(targets), *twice(decoys), more)
+    assert doubled.tolist() == pytest.approx(found.tolist())
+    # The decoy that was not seen weighs less where more is held out: q is less, by no more than it.
+    less = q_values(np.array(targets), *twice(decoys), more / 2)
+    assert ((found / 2 - 1e-12 <= less) & (less <= found + 1e-12)).all()
+
+
+@given(st.integers(0, 8), weighed, st.floats(0.1, 12))
+def test_the_expected_false_targets_do_not_change_with_the_held_out_text(bar, decoys, more):
+    """Those above a bar but for the decoy that was not seen, from lists too long for a q of 1."""
+    once, weights = np.array(decoys, np.float64).reshape(-1, 2).T
+    targets = np.full(300, float(bar))
+
+    def false(decoys, weights, more):
+        return len(targets) * q_values(targets, decoys, weights, more)[0] - more
+
+    assert false(once, weights, more) == pytest.approx(weights[once >= bar].sum())
+    assert false(*twice(decoys), more / 2) == pytest.approx(false(once, weights, more))
+
+
 def test_no_decoys_confirm_a_list_only_if_it_is_long_enough():
     assert least_list(9.0, 0.05) == 180
     assert of([3.0] * 180, [], 9)[0] <= 0.05 < of([3.0] * 179, [], 9)[0]

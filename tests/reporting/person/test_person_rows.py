@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import leakscope
+from leakscope.corpus.words import words
 from leakscope.leakage.pipeline import audit
 from leakscope.leakage.run_tables.sequence_table import SequenceRows
 from leakscope.leakage.scrutiny.public_surprise import PublicModel
@@ -19,6 +20,7 @@ from leakscope.records.models.public_model import GivenModelRecord
 from leakscope.records.runs import sequence_columns
 from leakscope.records.runs.report_settings import ReportSettings
 from leakscope.reporting.pages.report_page import write_page
+from remembering import Remembering
 from resealed import reseal
 from small_models import repeated_by, sharp_model
 from subjects import subject_of
@@ -27,7 +29,8 @@ WORDS = ["a", "b", "c", "d", "é", "東", "!", "rare", "rarer"]
 JOIN = """
     select s.id, s.length, s.total_in_s, s.users_in_s, s.total_in_d, s.users_in_d, s.ratio,
            s.least_context, s.least_context_exact, s.copied_from_context, s.near_tie, s.pii,
-           s.q_value, s.sequence, s.users_in_d = 1 as unique, count(*) as occurrences,
+           s.q_value, s.sequence, s.users_in_d = 1 as unique,
+           coalesce(s.q_value <= 0.05, false) as confirmed, count(*) as occurrences,
            min(o.start) as shortest, min(o.perplexity) as lowest_perplexity,
            sum(o.length) as words
     from read_parquet('{run}/users.parquet') as u
@@ -53,10 +56,21 @@ TOTALS = """
 
 @pytest.fixture
 def report(make_corpus, tmp_path):
-    """A function that reports on a corpus of nine users, one of whom is never predicted."""
+    """A function that reports on a corpus of nine users, one of whom is never predicted. The model
+    knows the training documents with a secret by heart: long ones, of which half end with a phone
+    number, and short ones that chance could give as well.
+    """
     model = sharp_model("gru", WORDS)
-    rows = repeated_by(model, users=8, documents=60, length=12)
-    corpus = make_corpus([*rows, ("silent", "xx yy zz")], shard_words=200)
+    rows = repeated_by(model, users=8, documents=200, length=12)
+    number = "{} 202-555-01{:02}".format
+    secrets = [(user, f"{text} secret{place}") for place, (user, text) in enumerate(rows[:40])]
+    secrets += [(user, number(text, place)) for place, (user, text) in enumerate(rows[40:80])]
+    secrets += [(user, number("", 40 + place)) for place, (user, _) in enumerate(rows[80:90])]
+    silent = [("silent", f"xx yy zz{place}") for place in range(5)]
+    corpus = make_corpus([*secrets, *rows[90:], *silent], shard_words=200, validation=0.4)
+    trained, known = corpus.load(), {tuple(words(text)) for _, text in secrets}
+    spelled = (corpus.lexicon.spell(trained.words_of(index)) for index in range(len(trained)))
+    model = Remembering(model, known.intersection(map(tuple, spelled)))
     other = sharp_model("gru", WORDS, seed=5).reading(corpus.lexicon)
     judge = PublicModel(GivenModelRecord(name="other", digests=("d",)), lambda: other)
 
@@ -82,19 +96,19 @@ def joined(query, run, user):
 def test_every_person_is_the_join_of_the_three_tables(report, tmp_path, changes):
     run, _ = report(**changes)
     revealed = changes.get("reveal", True)
-    seen_shared = seen_unique = seen_unlisted = 0
+    seen, seen_unlisted = [], 0
     for user in range(9):
         found = leakscope.person(run, tmp_path / f"p{user}", number=user)
         wanted = joined(ORDERED, run, user)
         assert [row["id"] for row in found.sequences] == [row["id"] for row in wanted]
         for row, plain in zip(found.sequences, wanted, strict=True):
-            same = set(plain) - {"shortest", "words"} - (set() if revealed else {"sequence"})
+            same = set(plain) - {"confirmed", "shortest", "words"}
+            same -= set() if revealed else {"sequence"}
             assert {name: row[name] for name in same} == {name: plain[name] for name in same}
             assert min(row["context_lengths"]) == plain["shortest"]
             assert row["occurrences"] * row["length"] == plain["words"]
             assert ("sequence" in row) is ("contexts" in row) is revealed
-            seen_unique += plain["unique"]
-            seen_shared += not plain["unique"]
+        seen += [(row["unique"], row["confirmed"], bool(row["pii"])) for row in wanted]
         (total,) = joined(TOTALS, run, user)
         assert {name: getattr(found, name) for name in total} == total
         unique = [row["words"] for row in wanted if row["unique"]]
@@ -105,7 +119,11 @@ def test_every_person_is_the_join_of_the_three_tables(report, tmp_path, changes)
         assert found.unlisted_occurrences == found.occurrences - sum(
             row["occurrences"] for row in wanted
         )
-    assert seen_unique and (seen_shared or seen_unlisted)
+    # Confirmed or not, tagged or not, all come: else the columns that are compared say nothing.
+    assert {kind[1:] for kind in seen if kind[0]} == {
+        (confirmed, tagged) for confirmed in (True, False) for tagged in (True, False)
+    }
+    assert seen_unlisted or not all(unique for unique, *_ in seen)
     assert bool(seen_unlisted) is ("user_threshold" in changes)
 
 
