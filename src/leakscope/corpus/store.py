@@ -22,6 +22,7 @@ from leakscope.corpus.shard_bounds import (
 )
 from leakscope.corpus.shard_origins import ShardOrigins, read_origins
 from leakscope.corpus.split import ALL, TRAIN, VALIDATION
+from leakscope.engine.spilled_array import is_long
 from leakscope.records.artifacts import (
     check,
     checked_digest,
@@ -87,9 +88,13 @@ class Shard:
         try:
             table = reader.read_row_group(group, columns=columns)
             require_sound(self.path, table)
-            return _documents(table, split)
+            found = _documents(table, split)
         except (pa.ArrowException, OSError, UnicodeDecodeError):
             raise damaged(self.path) from None
+        if is_long(len(found.ids)):  # reading takes several times their memory, which Arrow keeps
+            del table
+            pa.default_memory_pool().release_unused()
+        return found
 
     def user_keys(self) -> dict[int, str]:
         """The key of each user in the shard, by number."""
