@@ -53,10 +53,16 @@ def plain_decoys(model, rows, k):
             holders = {owner for owner, text in trained if times(text, run)}
             if holders - {user}:
                 continue
-            twice = any(times(text, run) > 1 for _, text in held)
-            key = (user, run, bool(holders) or twice)
+            if any(owner == user for owner, _ in trained):
+                again = bool(holders) or any(times(text, run) > 1 for _, text in held)
+                documents = came_out[run] + 1
+            else:
+                theirs = [text for owner, text in held if owner == user]
+                again = sum(times(text, run) for text in theirs) > 1
+                documents = sum(run in {r for _, r in runs_of(model, t, k)} for t in theirs)
+            key = (user, run, again)
             found[key] += 1
-            weights[key] = of_d / of_v / (came_out[run] + 1 if key[2] else 1)
+            weights[key] = of_d / of_v / (documents if again else 1)
     return found, weights
 
 
@@ -65,24 +71,31 @@ def plain_decoys(model, rows, k):
 def test_equal_the_definition(seed, k):
     model = sharp_model("gru", WORDS[:12], seed)
     rng = np.random.default_rng(seed)
+    absent = {"u0", "u3"} if seed % 2 else set()  # users with no document in D
     rows = [
-        (user, text.split(), VALIDATION if rng.random() < 0.4 else TRAIN)
-        for user, text in repeated_by(model, users=3, documents=14, length=7, seed=seed)
-    ]
+        (user, text.split(), VALIDATION if user in absent or rng.random() < 0.4 else TRAIN)
+        for user, text in repeated_by(model, users=5 if absent else 3, documents=14, length=7,
+                                      seed=seed)
+    ]  # fmt: skip
     if {split for *_, split in rows} != {TRAIN, VALIDATION}:
         return
     with tempfile.TemporaryDirectory() as folder:
         corpus = corpus_of(rows, Path(folder) / "corpus")
         found = decoys_of(model, corpus, Path(folder), k)
         runs = spelled(found, corpus)
+    users_of_d = {user for user, _, split in rows if split == TRAIN}
+    in_d, held = (
+        Counter(word for _, said, split in rows if split == part for word in said)
+        for part in (TRAIN, VALIDATION)
+    )
     told, weights = Counter(), {}
     for place, (user, run) in enumerate(runs):
         key = (user, run, bool(found.repeated[place]))
         told[key] += 1
         weights[key] = found.weights[place]
         own = any(
-            {user for user, said, split in rows if word in said and split == TRAIN} == {key[0]}
-            and {user for user, said, _ in rows if word in said} == {key[0]}
+            {user for user, said, _ in rows if word in said} == {key[0]}
+            and (in_d[word] > 0 if key[0] in users_of_d else in_d[word] == 0 < held[word] - 1)
             for word in key[1]
         )
         assert found.with_own_word[place] == own

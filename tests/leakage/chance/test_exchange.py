@@ -96,8 +96,8 @@ def test_held_out_text_that_is_more_like_it_makes_chance_too_high(report, speake
     assert metrics.excess_unique_high < 0 and metrics.confirmed_unique == 0
 
 
-def test_nothing_answers_for_what_is_repeated_where_users_are_held_out_as_a_whole(report, speaker):
-    """Documents three times each: of a user in D, these are what the user repeats."""
+def test_users_who_are_held_out_as_a_whole_answer_for_what_users_repeat(report, speaker):
+    """Documents three times each, so that users repeat most of what they say."""
     rng = np.random.default_rng(1)
     texts = [(n % 12, speaker.text(rng, 20)) for n in range(80)]
     said = [each for each in texts for _ in range(3)]
@@ -114,8 +114,8 @@ def test_nothing_answers_for_what_is_repeated_where_users_are_held_out_as_a_whol
         for mask in (drawn, [user % 2 for user, _ in said])
     )
     assert fair.confirmed_unique == 0 and not any("without training" in n for n in fair.notices)
-    assert apart.chance_unique > 1.5 * apart.unique_sequences  # each time anew
-    assert apart.confirmed_unique > 0  # wrongly
+    assert apart.excess_unique_low <= 0 <= apart.excess_unique_high
+    assert apart.unique_sequences > apart.least_confirmable and apart.confirmed_unique == 0
     assert any("100% of the held-out words are of users without" in n for n in apart.notices)
 
 

@@ -9,19 +9,23 @@ sequences that their owner repeats. The model may know it from D, so that there 
 these, never too few; unless a model that was trained in the same way without this user says which
 come out without memory. The same holds for a run with a word that its user alone has in D: most
 are something that the model knows of this user, with another word at its end.
+
+A user of whom D has nothing is compared with D as a whole, as every user of D is compared with the
+others: what such a user repeats in held-out documents is repeated, and counts once.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from leakscope.corpus.split import ALL, VALIDATION
-from leakscope.corpus.store import Corpus
+from leakscope.corpus.store import Corpus, concatenate
 from leakscope.leakage.counts.corpus_counting import CorpusCounting
-from leakscope.leakage.counts.counting import count
+from leakscope.leakage.counts.counting import Counts, count
 from leakscope.leakage.counts.trie import Trie
 from leakscope.leakage.sequences.counted import CountedSequences
 from leakscope.leakage.sequences.members import Members, gather
@@ -143,26 +147,78 @@ def find_decoys(
     nodes = members.nodes
     nowhere = in_d.total[nodes] == 0
     once = nowhere & (held.total == documents.users)[nodes]
+    absent = sizes.documents[members.users] == 0
     # The one user in D is among those with it in held-out documents. If these are several, it may
     # be another one's: a decoy too many.
-    own = nowhere | ((in_d.users == 1) & (in_all.users == held.users))[nodes]
-    chosen = np.flatnonzero(own)
+    own = ~absent & ((in_d.users == 1) & (in_all.users == held.users))[nodes]
+    chosen = np.flatnonzero(nowhere | own)
     weights = np.full(len(chosen), share.weight)
     again = ~once[chosen]
-    weights[again] /= _documents_in_s(trie, nodes[chosen[again]], counted) + 1
-    own_words, repeated_words = np.zeros((2, corpus.manifest.lexicon), np.bool_)
-    own_words[words] = (in_d.users[singles] == 1) & (in_all.users[singles] == 1)
+    absent = absent[chosen]
+    again[absent] = _said_again(corpus, members, chosen[absent], trie, held)
+    theirs, others = again & absent, again & ~absent
+    weights[others] /= _documents_in_s(trie, nodes[chosen[others]], counted) + 1
+    weights[theirs] /= _documents_of(members, chosen[theirs])
+    own_words, their_words, repeated_words = np.zeros((3, corpus.manifest.lexicon), np.bool_)
+    alone = in_all.users[singles] == 1
+    own_words[words] = (in_d.users[singles] == 1) & alone
+    their_words[words] = (in_d.users[singles] == 0) & alone & (held.total[singles] > 1)
     repeated_words[words] = (in_d.users[singles] == 1) & (in_d.total[singles] > 1)
+    offsets, ids = trie.sequences(nodes[chosen])
     return Decoys(
         members,
         chosen,
         again,
         weights,
-        holding(own_words, *trie.sequences(nodes[chosen])),
+        holding(own_words, offsets, ids) | (absent & holding(their_words, offsets, ids)),
         repeated_words,
         share,
         _of_others(corpus, sizes.documents > 0, users),
     )
+
+
+def _said_again(
+    corpus: Corpus, members: Members, rows: LongArray, trie: Trie, held: Counts
+) -> BoolArray:
+    """[n] whether the user of each of the members `rows` has it several times in held-out
+    documents. `held` counts these, of all users.
+    """
+    found = held.total[members.nodes[rows]] > 1
+    due = np.flatnonzero(found & (held.users[members.nodes[rows]] > 1))  # perhaps once each
+    if not len(due):
+        return found
+    users, nodes = members.users[rows[due]], members.nodes[rows[due]]
+    offsets, ids = trie.sequences(nodes)
+    some = Trie.empty(corpus.manifest.lexicon)
+    places = some.insert(ids, offsets)
+    for user, documents in _by_user(corpus, users):
+        mine = users == user
+        found[due[mine]] = count(some, [[documents]]).total[places[mine]] > 1
+    return found
+
+
+def _by_user(corpus: Corpus, users: IntArray) -> Iterator[tuple[int, Documents]]:
+    """The held-out documents of each of these users, one user after the other."""
+    waiting: list[Documents] = []
+    for chunk in corpus.documents(VALIDATION):
+        some = chunk.take(np.flatnonzero(np.isin(chunk.users, users)))
+        starts = np.flatnonzero(np.diff(some.users, prepend=-1))
+        for start, end in pairwise([*starts.tolist(), len(some)]):
+            if waiting and waiting[0].users[0] != some.users[start]:
+                yield int(waiting[0].users[0]), concatenate(waiting)
+                waiting = []
+            waiting.append(some.take(np.arange(start, end)))
+    if waiting:
+        yield int(waiting[0].users[0]), concatenate(waiting)
+
+
+def _documents_of(members: Members, rows: LongArray) -> LongArray:
+    """[n] out of how many documents of its user each of some members comes, among these."""
+    of_user = (members.users[rows].astype(np.int64) << 32) | members.nodes[rows]
+    different = np.unique(np.stack([of_user, members.documents[rows]]), axis=1)
+    each, documents = np.unique(different[0], return_counts=True)
+    found: LongArray = documents[np.searchsorted(each, of_user)]
+    return found
 
 
 def holding(some: BoolArray, offsets: LongArray, ids: IntArray) -> BoolArray:
