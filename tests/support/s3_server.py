@@ -21,7 +21,7 @@ class S3Server:
         self.files = folder / "served" / BUCKET
         self.files.mkdir(parents=True)
         self._log = folder / "server.log"
-        self._port = _free_port()
+        self._port = free_port()
         self.url = f"http://127.0.0.1:{self._port}"
 
     def __enter__(self) -> "S3Server":
@@ -109,6 +109,7 @@ class Wire:
             target.shutdown(socket.SHUT_WR)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """One that nobody listens on."""
     with socket.create_server(("127.0.0.1", 0)) as found:
         return int(found.getsockname()[1])

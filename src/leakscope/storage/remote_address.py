@@ -21,6 +21,12 @@ _COLLAPSED = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/([^/].*)", re.DOTALL)
 """What pathlib leaves of a URL."""
 _ELSEWHERE = ("http", "https")
 """Addresses of models that are served, not of files."""
+_GOOGLE = ("STORAGE_EMULATOR_HOST", "CLOUD_STORAGE_EMULATOR_ENDPOINT")
+_ENDPOINTS = {
+    "s3": ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"),
+    "gs": _GOOGLE,
+    "gcs": _GOOGLE,
+}
 _PART = re.compile(r"(.*)/(snapshots/[^/]+)", re.DOTALL)
 _CHUNK = 180  # a folder's name has at most 255 bytes
 _END = ","  # never in quoted text
@@ -51,9 +57,11 @@ class RemoteAddress:
         return self.place.rpartition("/")[2]
 
 
-def endpoint_of_s3() -> str | None:
-    """The server that stands in for Amazon's, by the variables that other tools read, too."""
-    for name in ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"):
+def endpoint_of(scheme: str) -> str | None:
+    """The server that stands in for Amazon's or Google's, by the variables that other tools read,
+    too.
+    """
+    for name in _ENDPOINTS.get(scheme, ()):
         if os.environ.get(name):
             return os.environ[name]
     return None
@@ -103,7 +111,7 @@ def _check(scheme: str, place: str) -> None:
 
 def mirror_home(address: RemoteAddress, *, fresh: bool = False) -> Path:
     """The folder for everything about one URL; `fresh`: a second one, to read all of it anew."""
-    server = endpoint_of_s3() if address.scheme == "s3" else None
+    server = endpoint_of(address.scheme)
     mark = "" if server is None else hashlib.blake2b(server.encode(), digest_size=4).hexdigest()
     text = quote(f"{address.url} {mark}{'.fresh' if fresh else ''}", safe="") + _END
     chunks = (text[at : at + _CHUNK] for at in range(0, len(text), _CHUNK))

@@ -1,21 +1,18 @@
 """Files at a URL: listed, read, written and removed, through pyarrow's file systems or fsspec's."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import cached_property
 from typing import Any
 
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.seal import is_inside
-from leakscope.storage.remote_address import RemoteAddress, endpoint_of_s3
+from leakscope.storage.bucket_file_systems import BUCKETS, google, s3
+from leakscope.storage.remote_address import RemoteAddress
 from leakscope.storage.store_errors import no_bucket, told_of, unknown_scheme
 
 _BLOCK = 8 << 20  # bytes that are read or written at once
-_BUCKETS = ("s3", "gs", "gcs")
-"""Schemes whose first part is a bucket that must be there."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +36,9 @@ class RemoteStore:
         scheme, place = self.address.scheme, self.address.place
         with told_of(self.address):
             if scheme == "s3":
-                return _s3(), place
-            if scheme in ("gs", "gcs"):
-                from pyarrow.fs import GcsFileSystem
-
-                return GcsFileSystem(retry_time_limit=timedelta(seconds=30)), place
+                return s3(), place
+            if scheme in BUCKETS:
+                return google(), place
             return _by_fsspec(self.address)
 
     def listed(self) -> dict[str, RemoteFile]:
@@ -91,7 +86,7 @@ class RemoteStore:
         from pyarrow.fs import FileType
 
         bucket = self.address.place.partition("/")[0]
-        wanted = self.address.scheme in _BUCKETS
+        wanted = self.address.scheme in BUCKETS
         if wanted and files.get_file_info(bucket).type == FileType.NotFound:
             raise no_bucket(self.address)
 
@@ -129,7 +124,7 @@ class RemoteStore:
         files, _ = self._opened
         with told_of(self.address, name):
             path = self._path(name)
-            if self.address.scheme not in _BUCKETS:
+            if self.address.scheme not in BUCKETS:
                 files.create_dir(path.rpartition("/")[0], recursive=True)
             with files.open_output_stream(path, compression=None) as stream:
                 while block := source.read(_BLOCK):
@@ -163,47 +158,10 @@ def _described(found: Any) -> RemoteFile:
 
 def _tag(stream: Any) -> str | None:
     try:
-        found = stream.metadata().get("ETag")
+        told = {name.lower(): value for name, value in stream.metadata().items()}
     except NotImplementedError:
         return None
-    return None if found is None else found.decode(errors="replace")
-
-
-def _s3() -> Any:
-    """Amazon's S3, or the server of AWS_ENDPOINT_URL. Credentials are found by the library."""
-    from pyarrow.fs import AwsStandardS3RetryStrategy, S3FileSystem
-
-    server = endpoint_of_s3()
-    region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
-    # Without being asked to, the library would look for credentials at an address of its own, even
-    # if it has some. AWS_EC2_METADATA_DISABLED=false lets it.
-    wanted = {"AWS_EC2_METADATA_DISABLED": "true"}
-    if server is not None:
-        # Few other servers understand Amazon's checksums. Our own digests are checked anyway.
-        wanted["AWS_REQUEST_CHECKSUM_CALCULATION"] = "WHEN_REQUIRED"
-        wanted["AWS_RESPONSE_CHECKSUM_VALIDATION"] = "WHEN_REQUIRED"
-    with _unless_set(wanted):
-        return S3FileSystem(
-            endpoint_override=server,
-            region=region or (None if server is None else "us-east-1"),
-            connect_timeout=10,
-            request_timeout=20,
-            background_writes=False,
-            allow_delayed_open=True,  # small files go in one request
-            retry_strategy=AwsStandardS3RetryStrategy(max_attempts=3),
-        )
-
-
-@contextmanager
-def _unless_set(wanted: dict[str, str]) -> Iterator[None]:
-    """Variables that the library reads when a file system is made, unless the user has set them."""
-    new = {name: value for name, value in wanted.items() if name not in os.environ}
-    os.environ.update(new)
-    try:
-        yield
-    finally:
-        for name in new:
-            del os.environ[name]
+    return told["etag"].decode(errors="replace") if "etag" in told else None
 
 
 def _by_fsspec(address: RemoteAddress) -> tuple[Any, str]:

@@ -65,6 +65,15 @@ def unknown_scheme(scheme: str, why: str = "") -> LeakscopeError:
     )
 
 
+def no_google_credentials() -> LeakscopeError:
+    """The error for Google's storage without a key."""
+    return LeakscopeError(
+        "There are no credentials for gs://; run gcloud auth application-default login, name a key "
+        "file by GOOGLE_APPLICATION_CREDENTIALS or, on a machine of Google's, set "
+        "NO_GCE_CHECK=false to act as that machine."
+    )
+
+
 def full_disk() -> LeakscopeError:
     """The error for a cache that has no room."""
     return LeakscopeError(
