@@ -4,6 +4,7 @@ import pyarrow.parquet as pq
 
 from leakscope.corpus.words import words
 from leakscope.leakage.pipeline import audit
+from leakscope.leakage.sequences import texts_by_number
 from leakscope.records.runs.report_settings import ReportSettings
 from scripted import ScriptedModel
 from subjects import subject_of
@@ -44,6 +45,14 @@ def test_sequences_and_users_are_tagged(make_corpus, tmp_path):
     redacted = pq.read_table(tmp_path / "run-False" / "sequences.parquet").to_pylist()
     assert sorted(map(tuple, (row["pii"] for row in redacted))) == [(), ("email",), ("phone",)]
     assert all(row["sequence"] is None for row in redacted)
+
+
+def test_long_texts_are_tagged_alike(make_corpus, tmp_path, monkeypatch):
+    monkeypatch.setattr(texts_by_number, "LONG", 10)
+    corpus = make_corpus(ROWS)
+    model = by_heart(corpus.lexicon)
+    metrics = audit(subject_of(lambda: model), corpus, tmp_path / "run", ReportSettings())
+    assert metrics.unique_pii == {"email": 1, "phone": 1}
 
 
 def test_a_region_tags_its_own_phone_numbers(make_corpus, tmp_path):

@@ -48,13 +48,14 @@ class _Tails:
         for documents in corpus:
             if documents.texts is not None:
                 for index, number in enumerate(documents.numbers.tolist()):
-                    for place in self._wanted.get(number, ()):
-                        self.found[place] = self._cut(documents.texts[index], place)
+                    if places := self._wanted.get(number):
+                        text = documents.texts[index]
+                        edges = spans(text)
+                        self.found |= {place: self._cut(text, edges, place) for place in places}
             yield documents
 
-    def _cut(self, text: str, place: int) -> Tail:
+    def _cut(self, text: str, edges: list[tuple[int, int]], place: int) -> Tail:
         start, stop = int(self._starts[place]), int(self._stops[place])
-        edges = spans(text)
         first = max(0, start - self._most)
         begin = edges[first][0]
         begins = tuple(edges[at][0] - begin for at in range(first, start + 1))

@@ -3,28 +3,27 @@ applied to the documents that the sequences came from, some of them at a time: a
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import version
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from leakscope.corpus.personal_data.kinds import find_pii
+from leakscope.corpus.personal_data.text_windows import Text
+from leakscope.corpus.personal_data.words_found import kinds_shown
 from leakscope.corpus.store import Corpus
-from leakscope.corpus.words import spans
 from leakscope.engine.progress import Progress, silent
 from leakscope.engine.stages import Engine, Work
 from leakscope.leakage.scrutiny.public_surprise import AskedOccurrences
 from leakscope.leakage.sequences.distinct import Sequences
 from leakscope.leakage.sequences.documents_by_number import (
     documents_holding,
-    documents_numbered,
     shards_holding,
 )
 from leakscope.leakage.sequences.members import Members
+from leakscope.leakage.sequences.texts_by_number import texts_numbered
 from leakscope.records.artifacts import (
     damaged,
     digest_of,
@@ -58,9 +57,7 @@ class PersonalDataStage:
 
         def work(index: int, target: Path) -> None:
             asked = self.asked.part(*self.groups[index])
-            documents = documents_numbered(shards, asked.documents, texts=True)
-            at = np.searchsorted(documents.numbers, asked.documents)
-            found = _kinds_of(documents.texts or (), at, asked, self.phone_region)
+            found = _kinds_of(texts_numbered(shards, asked.documents), asked, self.phone_region)
             columns = [pa.array([row for row, _ in found]), pa.array([kind for _, kind in found])]
             with parquet_sink(target, _SCHEMA, sealed=True) as writer:
                 casts = [c.cast(f.type) for c, f in zip(columns, _SCHEMA, strict=True)]
@@ -122,31 +119,13 @@ def _key(corpus: Corpus, asked: AskedOccurrences, phone_region: str | None) -> s
 
 
 def _kinds_of(
-    texts: Sequence[str], at: LongArray, asked: AskedOccurrences, phone_region: str | None
+    texts: Iterable[tuple[int, Text]], asked: AskedOccurrences, phone_region: str | None
 ) -> list[tuple[int, str]]:
-    """(occurrence, kind), each once; occurrence i is in texts[at[i]]."""
-    found: list[tuple[int, str]] = []
-    starts = np.flatnonzero(np.diff(at, prepend=-1))
-    for low, high in pairwise([*starts.tolist(), len(at)]):
-        kinds = _kinds_of_words(texts[int(at[low])], phone_region)
-        for row in range(low, high) if kinds else ():
-            start = int(asked.starts[row])
-            reach = range(start, start + int(asked.lengths[row]))
-            shown = {kind for place, kind in kinds if place in reach}
-            found += [(row, kind) for kind in sorted(shown)]
-    return found
-
-
-def _kinds_of_words(text: str, phone_region: str | None) -> list[tuple[int, str]]:
-    """(place, kind) of every word of `text` that overlaps with a finding."""
-    findings = find_pii(text, phone_region=phone_region)
-    if not findings:
-        return []
-    edges = spans(text)
-    firsts = np.array([first for first, _ in edges])
-    ends = np.array([end for _, end in edges])
-    return [
-        (int(place), each.kind)
-        for each in findings
-        for place in np.flatnonzero((firsts < each.end) & (ends > each.start))
-    ]
+    """(occurrence, kind), each once, rising; `texts` has the numbered documents that are asked."""
+    found: set[tuple[int, str]] = set()
+    starts, stops = asked.starts, np.add(asked.starts, asked.lengths)
+    for number, text in texts:
+        low, high = np.searchsorted(asked.documents, [number, number + 1])
+        shown = kinds_shown(text, starts[low:high], stops[low:high], phone_region)
+        found |= {(int(low) + row, kind) for row, kind in shown}
+    return sorted(found)
