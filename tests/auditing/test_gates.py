@@ -127,6 +127,44 @@ def test_the_largest_of_no_ratio_or_of_one_beyond_any_number_is_never_a_pass():
     assert Gate.parse("leakage_epsilon_by_length[5]>9").value(beyond) == 40.0
 
 
+@pytest.mark.parametrize(
+    ("text", "checked"),
+    [
+        ("confirmed_unique>0", False),  # 10 are confirmed, and up to 42 may be
+        ("confirmed_unique>9", True),
+        ("confirmed_unique>52", True),
+        ("confirmed_unique>51", False),
+        ("users_with_confirmed>30", False),
+        ("confirmed_epsilon>1e9", False),
+        ("confirmed_epsilon>3", True),
+        ("excess_unique>9", False),  # 9, and up to 44
+        ("excess_unique>8", True),
+        ("excess_unique_low>5", False),
+        ("excess_unique>44", True),
+        ("chance_unique>99", True),
+    ],
+)
+def test_what_nobody_could_judge_is_no_pass(text, checked):
+    found = METRICS.model_copy(
+        update={
+            "unique_sequences": 62, "confirmed_unique": 10, "users_with_confirmed": 4,
+            "confirmed_epsilon": 5.0, "unjudged_unique": 42, "excess_unique": 9.0,
+            "excess_unique_low": -26.0, "chance_unique": 53.0, "chance_maybe_memory": 35.0,
+            "least_confirmable": 20, "judged_together": 42,
+        }
+    )  # fmt: skip
+    if text == "confirmed_unique>0":
+        assert Gate.parse(text).holds(found)
+        found = found.model_copy(update={"confirmed_unique": 0})
+    if checked:
+        Gate.parse(text).value(found)
+        return
+    with pytest.raises(LeakscopeError, match="public crossfit or --stand-ins crossfit, or gate on"):
+        Gate.parse(text).value(found)
+    judged = {"unjudged_unique": 0, "chance_maybe_memory": 0.0}
+    Gate.parse(text).value(found.model_copy(update=judged))
+
+
 def test_nothing_confirmed_is_a_pass_only_where_something_could_be():
     few = METRICS.model_copy(update={"confirmed_unique": 0, "least_confirmable": 180})
     with pytest.raises(LeakscopeError, match="fewer than 180 unique sequences cannot be told"):

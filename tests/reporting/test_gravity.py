@@ -6,7 +6,7 @@ from leakscope.reporting.svg.canvas import number
 from report_runs import sequence
 
 
-def test_confirmed_then_personal_data_then_length_times_log_ratio(make_run):
+def test_confirmed_then_length_times_log_ratio_with_personal_data_first_among_equals(make_run):
     rows = [
         sequence(0, "to the", ratio=900.0, q_value=0.4, pii=[]),
         sequence(1, "a b c", ratio=3.0, q_value=0.01, pii=[]),
@@ -14,12 +14,14 @@ def test_confirmed_then_personal_data_then_length_times_log_ratio(make_run):
         sequence(3, "f g h i", ratio=3.0, q_value=0.01, pii=[]),
         sequence(4, "j", ratio=3.0, q_value=0.01, pii=["phone"]),
         sequence(5, "k l", ratio=None, q_value=0.01, pii=[]),
+        sequence(8, "n", ratio=5.0, q_value=0.4, pii=["phone"]),
+        sequence(9, "o", ratio=5.0, q_value=0.4, pii=[]),
         sequence(7, "m", ratio=80.0, q_value=0.01, pii=[]),  # 4.38 nats, and f g h i has 4.39
         sequence(6, "thank you", users=40, total=90),
     ]
     run = make_run(rows=rows)
     found = [row.values["id"] for row in gravest(run, 10, revealed=True)]
-    assert found == [4, 2, 3, 7, 1, 5, 0]
+    assert found == [4, 2, 3, 7, 1, 5, 0, 8, 9]
     assert [row.values["id"] for row in gravest(run, 2, revealed=True)] == [4, 2]
 
 

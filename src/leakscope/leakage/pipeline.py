@@ -193,7 +193,7 @@ def _evidence(
     shown = stand_ins.shown(
         runs.scoring, theirs, settings, runs.piece, replace(counting, progress=silent)
     )
-    return StandInEvidence(shown, words), np.union1d(owners, shown.owners())
+    return StandInEvidence(shown, words, stand_ins.record.folds), np.union1d(owners, shown.owners())
 
 
 def _judge(model: PublicModel | None, scoring: CorpusScoring) -> PublicJudge | None:

@@ -94,8 +94,9 @@ def test_equal_the_definition(seed, k):
         told[key] += 1
         weights[key] = found.weights[place]
         own = any(
-            {user for user, said, _ in rows if word in said} == {key[0]}
-            and (in_d[word] > 0 if key[0] in users_of_d else in_d[word] == 0 < held[word] - 1)
+            in_d[word] > 0 and {user for user, said, _ in rows if word in said} == {key[0]}
+            if key[0] in users_of_d
+            else in_d[word] == 0 and held[word] > 1
             for word in key[1]
         )
         assert found.with_own_word[place] == own
@@ -162,7 +163,7 @@ def test_what_a_user_repeats_counts_once_with_the_weights_of_its_documents():
     weights = np.array([3.0, 3.0, 3.0, 3.0, 9.0])
     none = np.zeros(5, np.bool_)
     share = HeldOutShare(1, 9)
-    decoys = Decoys(members, np.arange(5), repeated, weights, none, none, share, 0.0)
+    decoys = Decoys(members, np.arange(5), repeated, weights, none, none, none, share, 0.0)
     found, ratios = decoys.merged(np.array([1, 5, 2, np.nan, 4], np.float32))
     assert found.chosen.tolist() == [1, 3, 4] and found.weights.tolist() == [6, 3, 9]
     assert ratios[0] == 5 and np.isnan(ratios[1]) and ratios[2] == 4

@@ -96,27 +96,51 @@ def test_held_out_text_that_is_more_like_it_makes_chance_too_high(report, speake
     assert metrics.excess_unique_high < 0 and metrics.confirmed_unique == 0
 
 
-def test_users_who_are_held_out_as_a_whole_answer_for_what_users_repeat(report, speaker):
-    """Documents three times each, so that users repeat most of what they say."""
+@pytest.fixture(scope="module")
+def said_thrice(speaker):
+    """(number of a user, words) of documents three times each: users repeat most of what they
+    say.
+    """
     rng = np.random.default_rng(1)
     texts = [(n % 12, speaker.text(rng, 20)) for n in range(80)]
-    said = [each for each in texts for _ in range(3)]
-    drawn = rng.random(len(said)) < 0.5
-    fair, apart = (
-        report(
-            [
-                (f"u{user}", words, VALIDATION if held else TRAIN)
-                for (user, words), held in zip(said, mask, strict=True)
-            ],
-            speaker,
-            top_k=3,
-        )
-        for mask in (drawn, [user % 2 for user, _ in said])
-    )
+    return [each for each in texts for _ in range(3)]
+
+
+def held_out(said, mask):
+    return [
+        (f"u{user}", words, VALIDATION if held else TRAIN)
+        for (user, words), held in zip(said, mask, strict=True)
+    ]
+
+
+def test_users_who_are_held_out_as_a_whole_answer_for_what_users_repeat(
+    report, speaker, said_thrice
+):
+    drawn = np.random.default_rng(1).random(len(said_thrice)) < 0.5
+    fair = report(held_out(said_thrice, drawn), speaker, top_k=3)
     assert fair.confirmed_unique == 0 and not any("without training" in n for n in fair.notices)
+    assert fair.chance_maybe_memory > 10 and fair.unjudged_unique > 10
+    assert any("which the model may know from other documents" in n for n in fair.notices)
+    apart = report(held_out(said_thrice, [user % 2 for user, _ in said_thrice]), speaker, top_k=3)
     assert apart.excess_unique_low <= 0 <= apart.excess_unique_high
     assert apart.unique_sequences > apart.least_confirmable and apart.confirmed_unique == 0
+    assert apart.chance_maybe_memory == 0
     assert any("100% of the held-out words are of users without" in n for n in apart.notices)
+
+
+def test_a_sample_of_them_says_the_same_in_the_mean(report, speaker, said_thrice):
+    """As those that it misses are missing, those that it has stand for them."""
+    chances, inside = [], []
+    for odd in range(8):
+        rows = held_out(said_thrice, [user % 2 for user, _ in said_thrice])
+        rows = [(f"{user} {odd}", *rest) for user, *rest in rows]  # other numbers, another draw
+        some = report(rows, speaker, top_k=3, decoy_words=800)
+        assert 400 < some.decoy_words < 1300 and some.confirmed_unique == 0
+        chances.append(some.chance_unique)
+        inside.append(some.excess_unique_low <= 0 <= some.excess_unique_high)
+        unique = some.unique_sequences
+    assert np.mean(chances) == pytest.approx(unique, rel=0.3)
+    assert sum(inside) >= 7
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 from leakscope.engine.local_engine import LocalEngine
 from leakscope.engine.progress import silent
 from leakscope.leakage.chance.decoys import Decoys, HeldOutShare
-from leakscope.leakage.scrutiny.chance_evidence import HeldOutEvidence
+from leakscope.leakage.scrutiny.chance_evidence import HeldOutEvidence, StandInEvidence
 from leakscope.leakage.scrutiny.public_stage import PublicJudge
 from leakscope.leakage.scrutiny.public_surprise import PublicModel, public_answers
 from leakscope.leakage.sequences.members import Members
@@ -58,7 +58,7 @@ def decoys(corpus):
     words = np.zeros(corpus.manifest.lexicon, np.bool_)
     share = HeldOutShare(held_out=1, trained=1)
     chosen = np.arange(size)
-    return Decoys(members, chosen, ~flags, np.ones(size), flags, words, share, 0.0)
+    return Decoys(members, chosen, ~flags, np.ones(size), flags, flags, words, share, 0.0)
 
 
 def judged(decoys, corpus, work, record, alike):
@@ -109,3 +109,9 @@ def test_public_models_that_have_seen_few_users_are_told(corpus, decoys, tmp_pat
     assert corpus.counts().users == 5
     assert [told in doubt for doubt in found.doubts] == ([] if told is None else [True])
     assert judged(decoys, corpus, tmp_path, record, None).doubts == ()
+
+
+def test_stand_ins_that_have_seen_few_users_are_told():
+    for folds, told in ((2, "50% of the users"), (3, "67% of the users"), (4, None)):
+        found = StandInEvidence(None, 100, folds).doubts
+        assert [told in doubt for doubt in found] == ([] if told is None else [True])

@@ -42,8 +42,10 @@ JOIN = """
 ORDERED = """
     from (JOIN)
     order by users_in_d > 1, case when users_in_d > 1 then id end,
-             coalesce(q_value <= 0.05, false) desc, coalesce(len(pii), 0) > 0 desc,
-             length * ln(ratio) desc nulls last, length desc, least_context nulls last, id
+             coalesce(q_value <= 0.05, false) desc,
+             coalesce(q_value <= 0.05, false) and coalesce(len(pii), 0) > 0 desc,
+             length * ln(ratio) desc nulls last, coalesce(len(pii), 0) > 0 desc,
+             length desc, least_context nulls last, id
 """.replace("JOIN", JOIN)
 TOTALS = """
     select u.documents, u.words, u.unique_sequences, count(o.sequence) as occurrences,

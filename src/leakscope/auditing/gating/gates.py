@@ -25,7 +25,9 @@ JUDGED = (
 """Metrics that hang on the public model, if there is one: if that may know the users, they are
 too low."""
 CONFIRMED = ("confirmed_unique", "users_with_confirmed", "confirmed_epsilon")
-"""Metrics that need enough unique sequences to be anything but 0."""
+"""Metrics that need enough unique sequences to be anything but 0, and hang on who judges."""
+EXCESS = ("excess_unique", "excess_unique_low", "excess_unique_high")
+"""Metrics that are too low where chance is too high."""
 BY_LENGTH: dict[str, Callable[[Sequence[float]], float]] = {
     "unique_by_length": sum,
     "chance_by_length": sum,
@@ -94,7 +96,26 @@ class Gate:
                 f"at least {least:,} unique sequences are more than chance, though none of them "
                 f"can be told from the others; gate on excess_unique"
             )
+        self._require_judged(float(value), metrics)
         return float(value)
+
+    def _require_judged(self, value: float, metrics: Metrics) -> None:
+        """Raise where the value passes, but what nobody could judge might not."""
+        advice = "give --public crossfit or --stand-ins crossfit, or gate on unique_sequences"
+        if self.condition.holds(value):
+            return
+        unjudged, memory = metrics.unjudged_unique or 0, metrics.chance_maybe_memory or 0.0
+        most = math.inf if self.metric == "confirmed_epsilon" else value + unjudged
+        if self.metric in CONFIRMED and unjudged and self.condition.holds(most):
+            raise self._unchecked(
+                f"{unjudged:,} unique sequences may be more than chance, which held-out documents "
+                f"alone cannot tell; {advice}"
+            )
+        if self.metric in EXCESS and self.condition.holds(value + memory):
+            raise self._unchecked(
+                f"about {memory:,.0f} of the {metrics.chance_unique or 0:,.0f} sequences by chance "
+                f"may be memory; {advice}"
+            )
 
     def holds(
         self,

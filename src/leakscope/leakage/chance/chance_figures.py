@@ -32,6 +32,8 @@ class ChanceFigures:
     confirmed_unique: Measured[int]
     least_confirmable: Measured[int]
     judged_together: Measured[int]
+    unjudged_unique: Measured[int]
+    chance_maybe_memory: Measured[float]
     users_with_confirmed: Measured[int]
     confirmed_epsilon: Measured[float]
     confirmed_epsilon_nats: Measured[float]
@@ -64,6 +66,8 @@ def chance_figures(
         confirmed_unique=Measured(int(confirmed.sum())),
         least_confirmable=Measured(line.least_list),
         judged_together=Measured(line.lists[0]),
+        unjudged_unique=Measured(line.unjudged),
+        chance_maybe_memory=Measured(line.maybe_memory),
         users_with_confirmed=Measured(len(counted.users_of(confirmed))),
         confirmed_epsilon=epsilon,
         confirmed_epsilon_nats=_nats(epsilon),

@@ -23,6 +23,8 @@ from leakscope.records.unique import extremeness
 
 TOGETHER = "at the most are judged together (what a user repeats is judged apart)"
 REMEDY = " Hold out more documents, or give --stand-ins crossfit."
+MEMORY = 0.2
+"""A larger share of the chance line that may be memory is told."""
 OTHERS = 0.1
 """A larger share of held-out words of users without training documents is told."""
 
@@ -46,6 +48,11 @@ class ChanceLine:
     """A shorter list of sequences cannot be confirmed, whatever it holds."""
     lists: tuple[int, ...]
     """How many unique sequences are judged together, of each list; the longest first."""
+    unjudged: int
+    """Unique sequences of which nobody can say whether they are chance: those on a list that is too
+    short, or whose decoys may be memory."""
+    maybe_memory: float
+    """How much of the chance line may be memory."""
     decoys: int
     words: int
     """Words that were read for the decoys."""
@@ -78,8 +85,12 @@ def chance_line(
     false = extremeness(sample.lengths, sample.ratios)
     found = np.full(len(sequences), np.nan)
     lists = _lists(of_habit, rows, sample)
+    least, unjudged = least_list(sample.weight, rate), 0
     for one, other in lists:
-        found[rows[one]] = q_values(scores[one], false[other], sample.weights[other], sample.weight)
+        told = q_values(scores[one], false[other], sample.weights[other], sample.weight)
+        found[rows[one]] = told
+        if len(told) < least or sample.maybe_memory[other].any():
+            unjudged += int((told > rate).sum())
     ones = np.ones(len(rows))
     unit = clustered_unit(counted.first_documents()[rows], ones, 1.0)
     unique = count_interval(ones, unit)
@@ -94,8 +105,10 @@ def chance_line(
         chance,
         difference(unique, chance),
         {int(n): float(by_length[n]) for n in np.flatnonzero(by_length)},
-        least_list(sample.weight, rate),
+        least,
         tuple(sorted((int(one.sum()) for one, _ in lists), reverse=True)),
+        unjudged,
+        float(sample.weights[sample.maybe_memory].sum()),
         len(sample),
         sample.words,
         sample.of_others,
@@ -144,6 +157,12 @@ def doubts_about(chance: Measured[ChanceLine], counted: CountedSequences) -> tup
             f"{few:,} unique sequences are judged apart from the others, for what their user "
             f"repeats, and are too few for any of them to be confirmed: {line.least_list:,} would "
             f"have to stand out.{REMEDY}"
+        )
+    if line.maybe_memory > MEMORY * line.chance.value:
+        found.append(
+            f"About {line.maybe_memory:,.0f} of the {line.chance.value:,.0f} sequences by chance "
+            f"are what users repeat, which the model may know from other documents: chance may be "
+            f"so much too high. --public crossfit and --stand-ins crossfit tell the two apart."
         )
     if line.of_others > OTHERS:
         found.append(

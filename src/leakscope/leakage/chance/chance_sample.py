@@ -27,6 +27,8 @@ class ChanceSample:
     of_habit: BoolArray | None
     """[d] whether it holds what its user repeats and nobody else has, so that it may be memory of
     other documents, and answers only for targets of this kind; None: it answers for all."""
+    maybe_memory: BoolArray
+    """[d] whether nobody can say if it comes out without memory."""
     weight: float
     """Of one more."""
     words: int
@@ -57,7 +59,7 @@ def of_held_out(decoys: Decoys, public: PublicOpinion | None) -> ChanceSample:
     alike = public is not None and public.predicts is not None
     kept = np.ones(len(decoys), np.bool_)
     if public is not None and public.predicts is not None:
-        kept = ~decoys.of_habit | public.predicts
+        kept = ~decoys.may_be_memory | public.predicts
     some, ratios = decoys.only(kept).merged(ratios[kept])
     return ChanceSample(
         source="held-out",
@@ -66,6 +68,7 @@ def of_held_out(decoys: Decoys, public: PublicOpinion | None) -> ChanceSample:
         weights=some.weights,
         documents=some.documents,
         of_habit=None if alike else some.of_habit,
+        maybe_memory=np.zeros(len(some), np.bool_) if alike else some.may_be_memory,
         weight=decoys.share.weight,
         words=decoys.share.held_out,
         of_others=decoys.of_others,
@@ -84,6 +87,7 @@ def of_stand_ins(shown: CountedSequences, ratios: FloatArray | None, words: int)
         weights=np.ones(len(rows)),
         documents=shown.first_documents()[rows],
         of_habit=None,
+        maybe_memory=np.zeros(len(rows), np.bool_),
         weight=1.0,
         words=words,
     )

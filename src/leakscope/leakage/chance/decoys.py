@@ -11,7 +11,8 @@ come out without memory. The same holds for a run with a word that its user alon
 are something that the model knows of this user, with another word at its end.
 
 A user of whom D has nothing is compared with D as a whole, as every user of D is compared with the
-others: what such a user repeats in held-out documents is repeated, and counts once.
+others: what such a user repeats in held-out documents is repeated, and counts once. None of it can
+be memory.
 """
 
 from collections.abc import Iterator
@@ -24,6 +25,7 @@ import numpy.typing as npt
 
 from leakscope.corpus.split import ALL, VALIDATION
 from leakscope.corpus.store import Corpus, concatenate
+from leakscope.leakage.correct_runs.score_stage import drawn_by_number
 from leakscope.leakage.counts.corpus_counting import CorpusCounting
 from leakscope.leakage.counts.counting import Counts, count
 from leakscope.leakage.counts.trie import Trie
@@ -41,6 +43,8 @@ class HeldOutShare:
 
     held_out: int
     trained: int
+    sampled: float = 1.0
+    """The share of held-out documents that was read."""
 
     @property
     def weight(self) -> float:
@@ -62,7 +66,10 @@ class Decoys:
     """[d] for how many sequences of D each stands; of several that one user repeats in one
     document, only one does."""
     with_own_word: BoolArray
-    """[d] whether it holds a word that its user alone has in D."""
+    """[d] whether it holds a word that its user alone has in D; of users of whom D has nothing,
+    one that they repeat and D has not."""
+    absent: BoolArray
+    """[d] whether D has nothing of its user, so that none of it is memory."""
     repeated_words: BoolArray
     """[lexicon] words that one user alone has in D, more than once; of those in S and in these."""
     share: HeldOutShare
@@ -71,8 +78,13 @@ class Decoys:
 
     @property
     def of_habit(self) -> BoolArray:
-        """[d] whether the model may know it, or a part of it, from its user's documents in D."""
+        """[d] whether it is, or is made of, what its user repeats and no other user has."""
         return self.repeated | self.with_own_word
+
+    @property
+    def may_be_memory(self) -> BoolArray:
+        """[d] whether the model may know it, or a part of it, from its user's documents in D."""
+        return self.of_habit & ~self.absent
 
     def __len__(self) -> int:
         return len(self.chosen)
@@ -94,6 +106,7 @@ class Decoys:
             chosen=self.chosen[kept],
             repeated=self.repeated[kept],
             with_own_word=self.with_own_word[kept],
+            absent=self.absent[kept],
             weights=self.weights[kept],
         )
 
@@ -155,14 +168,13 @@ def find_decoys(
     weights = np.full(len(chosen), share.weight)
     again = ~once[chosen]
     absent = absent[chosen]
-    again[absent] = _said_again(corpus, members, chosen[absent], trie, held)
-    theirs, others = again & absent, again & ~absent
+    again[absent], seen = _said_again(corpus, members, chosen[absent], trie, held, share.sampled)
+    others = again & ~absent
     weights[others] /= _documents_in_s(trie, nodes[chosen[others]], counted) + 1
-    weights[theirs] /= _documents_of(members, chosen[theirs])
+    weights[absent] *= seen
     own_words, their_words, repeated_words = np.zeros((3, corpus.manifest.lexicon), np.bool_)
-    alone = in_all.users[singles] == 1
-    own_words[words] = (in_d.users[singles] == 1) & alone
-    their_words[words] = (in_d.users[singles] == 0) & alone & (held.total[singles] > 1)
+    own_words[words] = (in_d.users[singles] == 1) & (in_all.users[singles] == 1)
+    their_words[words] = (in_d.users[singles] == 0) & (held.total[singles] > 1)
     repeated_words[words] = (in_d.users[singles] == 1) & (in_d.total[singles] > 1)
     offsets, ids = trie.sequences(nodes[chosen])
     return Decoys(
@@ -170,7 +182,8 @@ def find_decoys(
         chosen,
         again,
         weights,
-        holding(own_words, offsets, ids) | (absent & holding(their_words, offsets, ids)),
+        np.where(absent, holding(their_words, offsets, ids), holding(own_words, offsets, ids)),
+        absent,
         repeated_words,
         share,
         _of_others(corpus, sizes.documents > 0, users),
@@ -178,23 +191,34 @@ def find_decoys(
 
 
 def _said_again(
-    corpus: Corpus, members: Members, rows: LongArray, trie: Trie, held: Counts
-) -> BoolArray:
+    corpus: Corpus, members: Members, rows: LongArray, trie: Trie, held: Counts, sampled: float
+) -> tuple[BoolArray, Floats]:
     """[n] whether the user of each of the members `rows` has it several times in held-out
-    documents. `held` counts these, of all users.
+    documents, and what to multiply its weight by so that it counts once. `held` counts held-out
+    documents, of all users; of these, a share is `sampled`.
     """
-    found = held.total[members.nodes[rows]] > 1
-    due = np.flatnonzero(found & (held.users[members.nodes[rows]] > 1))  # perhaps once each
-    if not len(due):
-        return found
+    again = held.total[members.nodes[rows]] > 1
+    due = np.flatnonzero(again)
+    factors = np.ones(len(rows))
     users, nodes = members.users[rows[due]], members.nodes[rows[due]]
     offsets, ids = trie.sequences(nodes)
     some = Trie.empty(corpus.manifest.lexicon)
     places = some.insert(ids, offsets)
     for user, documents in _by_user(corpus, users):
-        mine = users == user
-        found[due[mine]] = count(some, [[documents]]).total[places[mine]] > 1
-    return found
+        mine = due[users == user]
+        at = places[users == user]
+        again[mine] = count(some, [[documents]]).total[at] > 1
+        # Of all documents that hold it, those that were read; of these, those that it comes out of.
+        read = _holders(some, drawn_by_number(documents, sampled))[at]
+        factors[mine] = read / _holders(some, documents)[at]
+    factors[due] /= _documents_of(members, rows[due])
+    return again, np.where(again, factors, 1.0)
+
+
+def _holders(trie: Trie, documents: Documents) -> LongArray:
+    """[nodes] how many of these documents hold each sequence."""
+    each = replace(documents, users=np.arange(len(documents), dtype=np.int32))
+    return count(trie, [[each]]).users.astype(np.int64)
 
 
 def _by_user(corpus: Corpus, users: IntArray) -> Iterator[tuple[int, Documents]]:

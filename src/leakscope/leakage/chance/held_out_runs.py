@@ -55,7 +55,7 @@ class HeldOutRuns:
         if not read:
             return Measured.absent(TOO_FEW)
         self.scoring.progress("chance", 0, 1)
-        share = HeldOutShare(read, words)
+        share = HeldOutShare(read, words, held.share)
         counting = CorpusCounting(corpus, self.scoring.work, self.compiled)
         found = find_decoys(parts, share, counted, counting, held.users)
         self.scoring.progress("chance", 1, 1, f"{len(found)} decoys")

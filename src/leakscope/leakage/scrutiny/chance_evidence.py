@@ -18,6 +18,8 @@ from leakscope.records.models.public_model import CrossFittedModelRecord, Retrai
 LEAST_SEEN = 0.6
 """Where a public model was trained on a smaller share of the users, it may know too little of what
 all of them say. Three folds, which see two thirds, were judged by twins (docs/experiments.md)."""
+LEAST_SEEN_BY_STAND_INS = 0.75
+"""The same for stand-ins, of which four folds are the fewest that twins have judged."""
 NOT_HELD_OUT = "the model was probably trained on the held-out documents too"
 
 
@@ -94,9 +96,16 @@ class StandInEvidence:
 
     shown: CountedSequences
     words: int
+    folds: int
     ratios: FloatArray | None = None
     """[s] to the public model, of what they show."""
-    doubts: tuple[str, ...] = ()
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Whether they have seen enough of the users."""
+        seen = 1 - 1 / self.folds
+        least = LEAST_SEEN_BY_STAND_INS
+        return _doubts_about_users("stand-ins", seen, least, "stand-ins crossfit with three")
 
     def judged(self, judge: PublicJudge, top_k: int) -> "StandInEvidence":
         """Their ratios, as those of the model's own sequences."""
@@ -130,12 +139,18 @@ def _doubts_about_stage(judge: PublicJudge) -> tuple[str, ...]:
 def _doubts_about_size(judge: PublicJudge) -> tuple[str, ...]:
     """A sentence where whoever says what comes out without memory has seen few of the users."""
     seen = None if judge.alike is None else _share_of_users(judge)
-    if seen is None or seen >= LEAST_SEEN:
+    if seen is None:
+        return ()
+    return _doubts_about_users("public models", seen, LEAST_SEEN, "public crossfit with three")
+
+
+def _doubts_about_users(who: str, seen: float, least: float, remedy: str) -> tuple[str, ...]:
+    if seen >= least:
         return ()
     return (
-        f"The public models were trained on {seen:.0%} of the users, so they may show less than "
-        "this one would without memory, and too little may be taken for chance. Give "
-        "--public crossfit with three --folds or more.",
+        f"The {who} were trained on {seen:.0%} of the users, so they may show less than this one "
+        f"would without memory, and too little may be taken for chance. Give --{remedy} --folds or "
+        "more.",
     )
 
 

@@ -100,6 +100,12 @@ class Metrics(BaseModel):
     judged_together: int | None = None
     """Unique sequences on the longest list: what users repeat may be judged apart. Null also in
     runs of before, where it was not told."""
+    unjudged_unique: int | None = None
+    """Unique sequences that may be more than chance and cannot be confirmed: too few are judged
+    together, or what they are judged by may be memory. Null also in runs of before."""
+    chance_maybe_memory: float | None = None
+    """How much of the chance line may be memory: what users repeat, where no model that never saw
+    them has said what comes out without. Null also in runs of before."""
     users_with_confirmed: int | None = None
     confirmed_epsilon: float | None = None
     """The largest ratio over the confirmed sequences."""

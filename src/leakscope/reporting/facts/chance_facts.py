@@ -21,9 +21,11 @@ def confirmed(metrics: Metrics) -> Fact:
     label = "Confirmed sequences"
     if metrics.confirmed_unique is None:
         return absent(metrics, "confirmed_unique", label, meaning)
-    users = values.plural(metrics.users_with_confirmed or 0, "user")
+    detail = f"of {values.plural(metrics.users_with_confirmed or 0, 'user')}"
+    if metrics.unjudged_unique:
+        detail += f"; {values.thousands(metrics.unjudged_unique)} more could not be judged"
     value = values.thousands(metrics.confirmed_unique)
-    return Fact("confirmed_unique", label, value, meaning, f"of {users}")
+    return Fact("confirmed_unique", label, value, meaning, detail)
 
 
 def chance(metrics: Metrics) -> Fact:
@@ -41,7 +43,10 @@ def chance(metrics: Metrics) -> Fact:
     read = values.plural(metrics.decoy_words or 0, "word" if by_stand_ins else "held-out word")
     shown = values.plural(metrics.decoys or 0, "decoy")
     detail = f"{interval(metrics, 'chance_unique')}; {shown} in {read}"
-    return Fact("chance_unique", label, f"{metrics.chance_unique:,.0f}", meaning, detail)
+    if metrics.chance_maybe_memory:
+        detail += f"; {metrics.chance_maybe_memory:,.0f} of it may be memory"
+    value = f"{metrics.chance_unique:,.0f}"
+    return Fact("chance_unique", label, value, meaning, detail)
 
 
 def epsilon(metrics: Metrics, named: Mapping[int, str]) -> Fact:
@@ -100,6 +105,11 @@ def public_predicts(metrics: Metrics) -> list[Fact]:
     detail = f"of {metrics.unique_sequences:,} unique"
     label = "Predicted by the public model"
     return [Fact("unique_public_predicts", label, value, meaning, detail)]
+
+
+def at_most(metrics: Metrics) -> str:
+    """What stands before the chance line in a sentence: some of it may be memory."""
+    return "at most about " if metrics.chance_maybe_memory else "about "
 
 
 def interval(metrics: Metrics, name: str) -> str:

@@ -3,7 +3,7 @@
 from leakscope.records.runs.run_metrics import Metrics
 from leakscope.records.unique import HELD_BY
 from leakscope.reporting.facts import values
-from leakscope.reporting.facts.chance_facts import interval
+from leakscope.reporting.facts.chance_facts import at_most, interval
 
 
 def summary(metrics: Metrics) -> str:
@@ -37,9 +37,11 @@ def _against_chance(metrics: Metrics) -> str:
     if not metrics.confirmed_unique and metrics.more_than_chance:
         least = values.thousands(int(metrics.excess_unique_low or 0))
         confirmed = f"at least {least} are more than chance, but none can be told from the others"
+    if metrics.unjudged_unique:
+        confirmed += f", and {values.thousands(metrics.unjudged_unique)} could not be judged"
     return (
-        f" A model without memory of these documents would show about {metrics.chance_unique:,.0f} "
-        f"({interval(metrics, 'chance_unique')}); {confirmed}."
+        f" A model without memory of these documents would show {at_most(metrics)}"
+        f"{metrics.chance_unique:,.0f} ({interval(metrics, 'chance_unique')}); {confirmed}."
     )
 
 

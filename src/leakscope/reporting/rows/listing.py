@@ -131,16 +131,18 @@ def gravest(run: Path, limit: int, *, revealed: bool) -> list[SequenceRow]:
 
 
 def gravity(record: Mapping[str, Any], rate: float) -> tuple[float, ...]:
-    """What a unique sequence is ordered by, the gravest first: whether it is confirmed, personal
-    data, how much less probable it is to the public model, length, and the context that it needs.
-    What was not measured comes last.
+    """What a unique sequence is ordered by, the gravest first: whether it is confirmed; of those,
+    personal data; how much less probable it is to the public model; personal data; length; and the
+    context that it needs. What was not measured comes last.
     """
     q, ratio, least = record.get("q_value"), record.get("ratio"), record.get("least_context")
-    length = record["length"]
+    length, personal = record["length"], bool(record.get("pii"))
+    confirmed = q is not None and q <= rate
     return (
-        not (q is not None and q <= rate),
-        not record.get("pii"),
+        not confirmed,
+        not (confirmed and personal),
         math.inf if ratio is None else -float(extremeness(length, ratio)),
+        not personal,
         -length,
         math.inf if least is None else least,
         record["id"],
