@@ -11,6 +11,7 @@ import torch
 
 from benchmarks import (
     billion,
+    bounds,
     building,
     canaries,
     cluster,
@@ -47,9 +48,10 @@ GROUPS = {
     "forecasts": forecasts.lines,
     "hundred": lambda: scaling.lines((10_000_000, 100_000_000)),
     "billion": billion.lines,
+    "bounds": bounds.lines,
     "secrets": secrets.lines,
 }
-ONLY_WHEN_ASKED = ("forecasts", "hundred", "billion", "secrets")
+ONLY_WHEN_ASKED = ("forecasts", "hundred", "billion", "bounds", "secrets")
 
 
 def main() -> None:

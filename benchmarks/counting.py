@@ -2,6 +2,7 @@
 that repeats itself.
 """
 
+import time
 from functools import partial
 
 import ahocorasick_rs
@@ -112,7 +113,25 @@ def lines(words: int = 1_000_000, learned_on: int = 300_000) -> list[Line]:
     )
     speed = f"{10 * sum(len(part.ids) for part in parts) / two:,.0f} words/s on two"
     found.append(Line("count, one core / two", one / two, 1.7, False, detail=speed))
+    found.append(a_billion(parts, len(on.lexicon), drawn_sequences(on)))
     return found + on_repeated_words(concatenate(parts), len(on.lexicon))
+
+
+def a_billion(
+    parts: list[Documents], lexicon: int, sequences: tuple[np.ndarray, np.ndarray]
+) -> Line:
+    """Seconds for a billion words, the same text again and again, from memory; `billion` has as
+    many different ones, from disk.
+    """
+    trie = Trie.empty(lexicon)
+    trie.insert(*sequences)
+    words = sum(len(part.ids) for part in parts)
+    again = parts * -(-1_000_000_000 // words)
+    begin = time.perf_counter()
+    trie_counts(again, trie, 2)
+    spent = time.perf_counter() - begin
+    detail = f"{trie.nodes:,} nodes, two threads"
+    return Line("a billion words counted", spent, 75.0, True, " s", detail)
 
 
 def on_repeated_words(ordinary: Documents, lexicon: int, words: int = 1_000_000) -> list[Line]:
