@@ -97,6 +97,8 @@ def test_a_gate_stops_the_training_and_a_budget_leaves_reports_out(fine_tuning):
     assert len(callback.runs) == 1 and callback.skipped > 3
     with pytest.raises(LeakscopeError, match="not a gate"):
         LeakageCallback(sparing, corpus.path, folder, fail_on=["nonsense"])
+    with pytest.raises(LeakscopeError, match="give a finite number"):
+        LeakageCallback(sparing, corpus.path, folder, fail_on=["unique_sequences>1e999"])
     with pytest.raises(LeakscopeError, match="no DP epsilon"):
         LeakageCallback(sparing, corpus.path, folder, fail_on=["dp_epsilon>3"])
 
