@@ -78,6 +78,20 @@ def test_reports_are_made_logged_and_compared(fine_tuning):
     assert trainer.model.training  # put back as it was
 
 
+def test_what_an_interface_leaves_is_logged_by_another_name(fine_tuning):
+    corpus, make, folder = fine_tuning
+    trainer = make(1)
+    asked = ReportSettings(confidence=1.5, least_context=0)
+    callback = LeakageCallback(trainer, corpus.path, folder / "runs", asked, budget=1.0)
+    trainer.add_callback(callback)
+    trainer.train()
+    (line,) = [each for each in trainer.state.log_history if any("leakage" in key for key in each)]
+    metrics = open_run(folder / "runs" / "epoch-001")[1]
+    assert line["leakage_through_interface/unique_sequences"] == metrics.unique_sequences
+    assert not [key for key in line if key.startswith("leakage/")]
+    assert "Through an interface that" in (folder / "runs" / "compare.html").read_text()
+
+
 def test_a_gate_stops_the_training_and_a_budget_leaves_reports_out(fine_tuning):
     corpus, make, folder = fine_tuning
     trainer = make(30)
@@ -97,6 +111,8 @@ def test_a_gate_stops_the_training_and_a_budget_leaves_reports_out(fine_tuning):
     assert len(callback.runs) == 1 and callback.skipped > 3
     with pytest.raises(LeakscopeError, match="not a gate"):
         LeakageCallback(sparing, corpus.path, folder, fail_on=["nonsense"])
+    with pytest.raises(LeakscopeError, match="give a finite number"):
+        LeakageCallback(sparing, corpus.path, folder, fail_on=["unique_sequences>1e999"])
     with pytest.raises(LeakscopeError, match="no DP epsilon"):
         LeakageCallback(sparing, corpus.path, folder, fail_on=["dp_epsilon>3"])
 

@@ -1,10 +1,15 @@
-import pytest
+from typing import get_args
 
-from leakscope.auditing.gating.gates import Gate
+import pytest
+from pydantic import BaseModel
+
+from leakscope.auditing.canaries.bound_gate import BoundGate
+from leakscope.auditing.gating.gates import DP_EPSILON, FIGURES, UNGATED, Gate
+from leakscope.auditing.updates.diff_gate import DiffGate
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.dp_record import PrivacyRecord
 from leakscope.records.models.public_model import GivenModelRecord
-from leakscope.records.runs.run_metrics import Metrics
+from leakscope.records.runs.run_metrics import AuditedPart, Metrics
 from leakscope.reporting.facts.guarantee import Guarantee
 
 METRICS = Metrics.model_construct(unique_sequences=3, reasons={})
@@ -79,6 +84,15 @@ MANY = METRICS.model_copy(
         "curated": {"1.5": 3, "10": 2},
         "validation_accuracy": {1: 0.25, 3: 0.5},
         "unique_pii": {"phone": 2},
+        "elsewhere": {
+            "truncated": {"tried": 9, "out": 4},
+            "reworded": {"tried": 9, "out": 0},
+            "others": {"tried": 0, "out": 0},
+        },
+        "users": 9,
+        "documents": 20,
+        "words": 300,
+        "audited": AuditedPart(users=3, documents=8, words=70),
     }
 )
 
@@ -91,6 +105,9 @@ MANY = METRICS.model_copy(
         ("leakage_epsilon_by_length[9]>9", 8.0), ("chance_by_length[9]>0", 0),
         ("curated[10]>0", 2), ("curated[10.0]>0", 2), ("curated[1.5]>0", 3),
         ("validation_accuracy[3]<0.9", 0.5), ("unique_pii[phone]>0", 2), ("unique_pii[email]>0", 0),
+        ("elsewhere[truncated.out]>0", 4), ("elsewhere[reworded.out]>0", 0),
+        ("elsewhere[truncated.tried]<5", 9), ("elsewhere[others.tried]<5", 0),
+        ("audited[users]<2", 3), ("audited[documents]<2", 8), ("audited[words]<2", 70),
     ],
 )  # fmt: skip
 def test_a_gate_may_name_one_of_several_numbers(text, value):
@@ -100,7 +117,8 @@ def test_a_gate_may_name_one_of_several_numbers(text, value):
 @pytest.mark.parametrize(
     "text",
     ["curated>0", "unique_sequences[2]>0", "unique_pii[phones]>0", "unique_by_length[long]>0",
-     "reasons[a]>0", "curated[]>0"],
+     "reasons[a]>0", "curated[]>0", "elsewhere>0", "elsewhere[truncated]>0", "elsewhere[tried]>0",
+     "audited[people]>0", "gates>0", "gates[0]>0"],
 )  # fmt: skip
 def test_gates_on_what_is_not_there_are_refused_at_once(text):
     with pytest.raises(LeakscopeError, match="is not a gate"):
@@ -114,6 +132,56 @@ def test_a_number_that_was_not_measured_is_never_a_pass(text):
     unmeasured = METRICS.model_copy(update={"curated": None, "reasons": {"curated": "no public"}})
     with pytest.raises(LeakscopeError, match="cannot be checked: no public"):
         Gate.parse("curated[3]>0").value(unmeasured)
+
+
+def test_prompts_that_nobody_tried_are_never_a_pass():
+    with pytest.raises(LeakscopeError, match="cannot be checked: no prompt of this kind was tried"):
+        Gate.parse("elsewhere[others.out]>0").value(MANY)
+    unasked = MANY.model_copy(update={"elsewhere": None, "reasons": {"elsewhere": "not asked for"}})
+    with pytest.raises(LeakscopeError, match="cannot be checked: not asked for"):
+        Gate.parse("elsewhere[truncated.out]>0").value(unasked)
+
+
+def test_everybody_counts_as_audited_where_nobody_was_chosen():
+    everybody = MANY.model_copy(update={"audited": None})
+    assert Gate.parse("audited[users]<5").value(everybody) == 9
+
+
+@pytest.mark.parametrize("bound", ["1e999", "-1e999", "inf", "-Infinity", "NaN", "9" * 400])
+@pytest.mark.parametrize(
+    ("parse", "figure"),
+    [
+        (Gate.parse, "unique_sequences"), (Gate.parse, "dp_epsilon"), (Gate.parse, "curated[10]"),
+        (DiffGate.parse, "one_user_found"), (BoundGate.parse, "epsilon_lower"),
+    ],
+)  # fmt: skip
+def test_a_bound_that_is_not_finite_is_refused(parse, figure, bound):
+    with pytest.raises(LeakscopeError, match=f"compared with {bound}; give a finite number"):
+        parse(f"{figure}>{bound}")
+
+
+def _holds_numbers(kind):
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        return any(_holds_numbers(field.annotation) for field in kind.model_fields.values())
+    return kind in (int, float) or any(_holds_numbers(each) for each in get_args(kind))
+
+
+NUMBERS = [name for name, each in Metrics.model_fields.items() if _holds_numbers(each.annotation)]
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_every_number_of_the_metrics_is_gated_or_its_gate_is_refused_with_a_reason(name):
+    if name in UNGATED:
+        with pytest.raises(LeakscopeError, match=UNGATED[name]):
+            Gate.parse(f"{name}>0")
+    else:
+        assert {name, f"{name}[...]"} & set(FIGURES)
+
+
+def test_what_is_gated_is_all_and_hardly_anything_is_refused():
+    assert {"elsewhere", "audited", "curated", "unique_sequences"} <= set(NUMBERS)
+    assert set(UNGATED) == {"gates"} <= set(NUMBERS)
+    assert {each.removesuffix("[...]") for each in FIGURES} == {*NUMBERS, DP_EPSILON} - {*UNGATED}
 
 
 def test_the_largest_of_no_ratio_or_of_one_beyond_any_number_is_never_a_pass():

@@ -152,7 +152,7 @@ def test_gates(built, leakscope, fails):
     assert "no public model was given" in fails(
         *command, built / "g3", "--fail-on", "leakage_epsilon>1"
     )
-    for gate in ("secrets>0", "validation_accuracy>0", "unique_sequences"):
+    for gate in ("secrets>0", "elsewhere>0", "unique_sequences", "unique_sequences>1e999"):
         assert "is not a gate" in fails(*command, built / "g4", "--fail-on", gate)
     assert not (built / "g4").exists()
 

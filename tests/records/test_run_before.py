@@ -37,13 +37,16 @@ def run_of(tmp_path):
 
 @pytest.mark.parametrize("name", RUNS)
 def test_metrics_keep_every_value_in_its_order(run_of, name):
-    """What those versions did not measure is null."""
+    """What those versions did not measure is null; what stood before the model, they did say."""
     run = run_of(name)
     before = json.loads((run / "metrics.json").read_text())
     write_json(run / "metrics.json", open_run(run)[1])
     after = json.loads((run / "metrics.json").read_text())
     kept = {key: after[key] for key in after if key in before}
     assert list(kept.items()) == list(before.items())
+    interface = open_run(run)[0].settings.interface
+    assert (interface is not None) is (name in ("blocked", "conf"))
+    assert after.pop("interface") == interface
     assert not any(after[key] for key in after if key not in before)
 
 

@@ -82,7 +82,7 @@ def test_hardening_is_drawn_and_tabled(make_run, tmp_path):
 @pytest.mark.parametrize("total", [0, 9])
 def test_the_action_list_is_tabled(total):
     found = {
-        "unique_sequences": total, "documents_for_all": 4, "copied_sequences": 1,
+        "interface": None, "unique_sequences": total, "documents_for_all": 4, "copied_sequences": 1,
         "documents": [{"document": 17, "file": 2, "row": 4711, "user": 3, "sequences": 5,
                        "alone": 2, "gone_so_far": 2}],
         "users": [{"user": 3, "unique_sequences": 5, "largest_ratio": None,

@@ -117,7 +117,8 @@ class LeakageCallback(TrainerCallback):  # type: ignore[misc]
         trainer.add_callback(LeakageCallback(trainer, corpus, out))
 
     Each report is a run directory below `out`; `out/compare.html` puts them side by side at the
-    end. Numbers go to whatever the Trainer logs to, as `leakage/...`.
+    end. Numbers go to whatever the Trainer logs to, as `leakage/...`; with a confidence threshold
+    as `leakage_through_interface/...`.
     """
 
     def __init__(
@@ -210,6 +211,7 @@ class LeakageCallback(TrainerCallback):  # type: ignore[misc]
 
 
 def logged(metrics: Metrics) -> dict[str, float]:
-    """The aggregates of a report, for a log."""
-    found = {f"leakage/{name}": getattr(metrics, name) for name in LOGGED}
+    """The aggregates of a report, for a log; those of an interface go by another name."""
+    where = "leakage" if metrics.interface is None else "leakage_through_interface"
+    found = {f"{where}/{name}": getattr(metrics, name) for name in LOGGED}
     return {name: float(value) for name, value in found.items() if value is not None}

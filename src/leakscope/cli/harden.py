@@ -20,6 +20,7 @@ def harden(asked: Asked) -> None:
     from leakscope.commands.harden import harden as work
     from leakscope.records.runs.run_manifest import open_run
     from leakscope.reporting.facts.guarantee import guarantee_of, stamps
+    from leakscope.reporting.facts.interface_facts import notes
     from leakscope.reporting.terminal.tables import hardening_table
 
     run, out = asked["run"], asked["out"]
@@ -30,7 +31,10 @@ def harden(asked: Asked) -> None:
         say_json(rows)
     else:
         print_whole(hardening_table(rows))
-    for _, line in stamps(guarantee_of(open_run(run)[0])):
+    manifest, metrics = open_run(run)
+    for label, line in notes(metrics.interface):
+        tell(f"{label}. {line}")
+    for _, line in stamps(guarantee_of(manifest)):
         tell(f"warning: {line}")
     aside = tell if asked["json"] else say
     aside(f"page: {out / 'harden.html'}")

@@ -68,5 +68,6 @@ def _harden(
     rows = [asdict(point) for point in points]
     write_hardening(run, rows, out)
     made = [name for name in (BLOCK_LIST, PAGE) if (out / name).exists()]
-    write_sealed(out / CURVES, {"points": rows}, made)
+    interface = open_run(run)[1].interface
+    write_sealed(out / CURVES, {"interface": interface, "points": rows}, made)
     return points

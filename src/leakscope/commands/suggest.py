@@ -37,7 +37,8 @@ def suggest(
         return found()
     with new_file(Path(out)) as file:
         made = found()
-        write_action_list(file, made.corpus_digest, _lines(made, asked.drop))
+        lines = _lines(made, asked.drop)
+        write_action_list(file, made.corpus_digest, lines, made.interface)
     return made
 
 

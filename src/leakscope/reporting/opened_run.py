@@ -53,15 +53,18 @@ class Run:
 
     def __repr__(self) -> str:
         found = self.metrics
+        behind = "" if found.interface is None else f", through an interface that {found.interface}"
         return (
             f"Run({spelled(self.path)!r}: {self.manifest.name}, top-{found.top_k}, "
             f"{found.unique_sequences} unique sequences of {found.users_with_unique} of "
-            f"{found.asked.users} users)"
+            f"{found.asked.users} users{behind})"
         )
 
     def _repr_html_(self) -> str:
         """A small table for notebooks."""
         rows = [("model", self.manifest.name), ("top-k", str(self.metrics.top_k))]
+        if self.metrics.interface is not None:
+            rows.append(("through an interface that", self.metrics.interface))
         for name in _SHOWN:
             value = getattr(self.metrics, name)
             said = self.metrics.reasons.get(name, "not measured")

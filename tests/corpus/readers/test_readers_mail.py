@@ -76,6 +76,8 @@ def test_a_message_over_the_limit_is_set_aside(tmp_path, monkeypatch):
         (b"From: Ann Doe <ann [at] x dot org>", "ann@x.org"),
         (b"From: ann () x ! org", "ann@x.org"),
         (b"From: ann@localhost", "ann@localhost"),
+        (b'From: "bob@example.com via List" <list@example.org>', "bob@example.com"),
+        (b'From: "list@example.org via List" <list@example.org>', None),
         (b"From: undisclosed", None),
         (b"From: @org", None),
         (b"From: an...@x.org", None),

@@ -43,12 +43,12 @@ def report(make_corpus, tmp_path):
     corpus = make_corpus(ROWS)
     model = ScriptedModel(corpus.lexicon, SCRIPT)
 
-    def make(keys=None, reveal=True):
+    def make(keys=None, reveal=True, confidence=None):
         users = None
         if keys is not None:
             users = np.array(sorted(numbers_of(corpus, keys).values()), np.int32)
         subject = replace(subject_of(lambda: model), users=users)
-        settings = ReportSettings(reveal=reveal, audited=record_of(users))
+        settings = ReportSettings(reveal=reveal, audited=record_of(users), confidence=confidence)
         out = tmp_path / "run"
         audit(subject, corpus, out, settings)
         return out, corpus.path
@@ -86,6 +86,23 @@ def test_nothing_of_their_own_and_nothing_at_all_are_told_apart(report, tmp_path
         "2 words of training text, and had none of them as its best suggestion."
     )
     assert dot.summary in (tmp_path / "dot" / "person.html").read_text()
+
+
+def test_what_comes_out_through_an_interface_is_not_said_of_the_model(report, tmp_path):
+    run, _ = report(confidence=1.2)  # which hides nothing here, and could have
+    through = (
+        "Through an interface that stays silent where 1/p of its best suggestion exceeds 1.2, "
+    )
+    said = {
+        "ann": "an attacker who knows how this user's texts begin can draw 1 sequence out of",
+        "cid": "nothing that only this user has came out under this attack. The interface was "
+        "asked about all of their 2 words of training text. It showed 2 (100.0 %) of them as",
+        "dot": "nothing of this user came out under this attack. The interface was asked about "
+        "all of their 2 words of training text, and showed none of them as its best suggestion.",
+    }
+    for user, first in said.items():
+        found = leakscope.person(run, tmp_path / user, user=user)
+        assert found.summary.startswith(through + first)
 
 
 def test_who_was_not_audited_is_not_told_that_nothing_came_out(report, tmp_path):

@@ -3,10 +3,11 @@
 import re
 from dataclasses import dataclass
 
+from leakscope.auditing.gating.conditions import NUMBER, finite
 from leakscope.records.canaries.bound_record import BoundReport
 from leakscope.records.errors import LeakscopeError
 
-_FORM = re.compile(r"\s*epsilon_lower\s*>\s*(claimed|\d+(?:\.\d+)?)\s*")
+_FORM = re.compile(rf"\s*epsilon_lower\s*>\s*(claimed|{NUMBER})\s*")
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class BoundGate:
                 f"'{text}' is not a gate: write 'epsilon_lower>claimed', or a number in place of "
                 "claimed."
             )
-        return BoundGate(text, None if found[1] == "claimed" else float(found[1]))
+        return BoundGate(text, None if found[1] == "claimed" else finite(text, found[1]))
 
     def holds(self, report: BoundReport) -> bool:
         """Whether the bound is on the failing side; without a claim there is nothing to compare."""

@@ -1,8 +1,9 @@
 """Conditions on figures that fail a pipeline, as texts."""
 
+import math
 import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import BaseModel
@@ -17,9 +18,9 @@ _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
     "<": operator.lt,
 }
-_FORM = re.compile(
-    r"\s*(\w+)(?:\[([^\]]+)\])?\s*(>=|<=|==|!=|>|<)\s*([-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)\s*"
-)
+NUMBER = r"[-+]?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|(?i:inf(?:inity)?|nan))"
+"""A bound; also what is not finite, to be refused in its own words."""
+_FORM = re.compile(rf"\s*(\w+)(?:\[([^\]]+)\])?\s*(>=|<=|==|!=|>|<)\s*({NUMBER})\s*")
 
 
 @dataclass(frozen=True)
@@ -37,15 +38,33 @@ class Condition:
         return _OPERATORS[self.comparison](value, self.bound)
 
 
-def condition(text: str, figures: Sequence[str], example: str) -> Condition:
-    """Read a condition such as "unique_sequences > 0" on one of some figures."""
+def condition(
+    text: str, figures: Sequence[str], example: str, refused: Mapping[str, str] | None = None
+) -> Condition:
+    """Read a condition such as "unique_sequences > 0" on one of some figures. `refused`: why there
+    is none on some others.
+    """
     found = _FORM.fullmatch(text)
+    why = None if found is None else (refused or {}).get(found[1])
+    if why is not None:
+        raise LeakscopeError(f"'{text}' is not a gate: {why}.")
     if found is None or (found[1] if found[2] is None else f"{found[1]}[...]") not in figures:
         raise LeakscopeError(
             f"'{text}' is not a gate: write a metric, a comparison and a number, such as "
             f"'{example}'; metrics are {', '.join(figures)}."
         )
-    return Condition(found[1], found[3], float(found[4]), found[2])
+    return Condition(found[1], found[3], finite(text, found[4]), found[2])
+
+
+def finite(text: str, number: str) -> float:
+    """The bound of a gate; raise if it is not finite, since such a gate could never fail."""
+    bound = float(number)
+    if not math.isfinite(bound):
+        raise LeakscopeError(
+            f"'{text}' is not a gate: no metric can be compared with {number}; give a finite "
+            f"number."
+        )
+    return bound
 
 
 def numbers_of(record: type[BaseModel]) -> list[str]:

@@ -11,7 +11,7 @@ from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.public_model import PublicModelRecord
 from leakscope.records.runs.gate_verdict import GateVerdict
 from leakscope.records.runs.run_manifest import RunManifest
-from leakscope.records.runs.run_metrics import Metrics
+from leakscope.records.runs.run_metrics import OTHER_CONTEXTS, AuditedPart, Metrics
 from leakscope.reporting.facts.guarantee import INSECURE, Guarantee, guarantee_of
 
 DP_EPSILON = "dp_epsilon"
@@ -34,8 +34,18 @@ BY_LENGTH: dict[str, Callable[[Sequence[float]], float]] = {
     "leakage_epsilon_by_length": max,
 }
 """Metrics by length, and what `[5+]` takes of all lengths from 5 on."""
-KEYED = (*BY_LENGTH, "curated", "validation_accuracy", "unique_pii")
+KEYS: dict[str, Sequence[str]] = {
+    "unique_pii": KINDS,
+    "elsewhere": [f"{kind}.{number}" for kind in OTHER_CONTEXTS for number in ("tried", "out")],
+    "audited": list(AuditedPart.model_fields),
+}
+"""Metrics whose numbers are known beforehand, by the keys that a gate may name."""
+KEYED = (*BY_LENGTH, "curated", "validation_accuracy", *KEYS)
 """Metrics of several numbers, of which a gate names one, as in `curated[10]`."""
+FIGURES = (*numbers_of(Metrics), DP_EPSILON, *(f"{name}[...]" for name in KEYED))
+"""What a gate can be on."""
+UNGATED = {"gates": "what gates have said is no figure of the model"}
+"""Fields of the metrics that hold numbers of which a gate may name none, and why."""
 UNCHECKED = "cannot be checked: "
 
 
@@ -50,11 +60,10 @@ class Gate:
     @staticmethod
     def parse(text: str) -> "Gate":
         """Read a gate such as "unique_sequences > 0" or "curated[10] > 0"."""
-        figures = [*numbers_of(Metrics), DP_EPSILON, *(f"{name}[...]" for name in KEYED)]
-        found = condition(text, figures, "unique_sequences>0")
-        if found.figure == "unique_pii" and found.key not in KINDS:
+        found = condition(text, FIGURES, "unique_sequences>0", UNGATED)
+        if found.figure in KEYS and found.key not in KEYS[found.figure]:
             raise LeakscopeError(
-                f"'{text}' is not a gate: kinds of personal data are {', '.join(KINDS)}."
+                f"'{text}' is not a gate: {found.figure} has {', '.join(KEYS[found.figure])}."
             )
         if found.figure in BY_LENGTH and not (found.key or "").removesuffix("+").isdecimal():
             raise LeakscopeError(
@@ -78,7 +87,7 @@ class Gate:
         doubts = public.warnings if public is not None and self.metric in JUDGED else ()
         for warning in (*metrics.warnings, *doubts):
             raise self._unchecked(warning[:1].lower() + warning[1:].removesuffix("."))
-        value = getattr(metrics, self.metric)
+        value = _measured(metrics, self.metric)
         if value is not None and self.condition.key is not None:
             value = self._one_of(value, self.condition.key, metrics)
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -149,7 +158,9 @@ class Gate:
                 if len(found) < len(unique):
                     raise self._unchecked("a ratio is beyond any number")
             return BY_LENGTH[self.metric](found)
-        if self.metric == "unique_pii":
+        if self.metric in KEYS:
+            if key.endswith(".out") and not numbers.get(f"{key.removesuffix('.out')}.tried"):
+                raise self._unchecked("no prompt of this kind was tried")
             return numbers.get(key, 0)
         for known, number in numbers.items():
             if str(known) == key or float(known) == _number(key):
@@ -171,6 +182,16 @@ class Gate:
         if guarantee is not None:
             why = INSECURE if guarantee.insecure else guarantee.reason or why
         raise self._unchecked(why)
+
+
+def _measured(metrics: Metrics, name: str) -> Any:
+    """A metric as its number, or as numbers by the keys of gates."""
+    value = getattr(metrics, name)
+    if name == "audited":  # null means all
+        return metrics.asked.model_dump()
+    if name == "elsewhere" and value is not None:
+        return {f"{kind}.{what}": n for kind, told in value.items() for what, n in told.items()}
+    return value
 
 
 def _number(text: str) -> float | None:

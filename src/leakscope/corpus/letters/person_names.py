@@ -19,10 +19,11 @@ def person_name(text: str) -> str | None:
     Case, accents, titles, single initials, brackets, what follows a dash, and the order of
     "Doe, Ann" make no difference.
     """
-    if "@" in unhidden(text) or "|" in text:
-        return None
     relayed = RELAYED.match(text)
-    plain = _BRACKETS.sub(" ", relayed["name"] if relayed else text).partition(" - ")[0]
+    called = relayed["name"] if relayed else text
+    if "@" in unhidden(called) or "|" in text:
+        return None
+    plain = _BRACKETS.sub(" ", called).partition(" - ")[0]
     family, _, given = plain.partition(",")
     words = _words(given) + _words(family)
     long = [word for word in words if len(word) > 1]

@@ -14,11 +14,13 @@ from leakscope.corpus.letters.hidden_addresses import hidden_mark, is_whole, unh
 from leakscope.corpus.letters.person_names import RELAYED, person_name
 
 _COMMENT = re.compile(r"(?P<address>[^()<>\",]+?)\s*\((?P<name>.*)\)", re.DOTALL)
-_ANGLES = re.compile(r"(?P<name>[^<>]*?)\s*<(?P<address>[^<>]*)>", re.DOTALL)
+_ANGLES = re.compile(r"(?P<name>\"(?:[^\"\\]|\\.)*+\"|[^<>]*?)\s*<(?P<address>[^<>]*)>", re.DOTALL)
 _ENCODED = re.compile(r"=\?([^?\s]{1,60})\?([bq])\?([^?\s]*)\?=", re.IGNORECASE)
 _AT = re.compile(r"(?<!\s)\s*+(?<![^\s<>\"])([^\s<>\"]++) at ([^\s<>\"]+\.[^\s<>\"]+)")
 _ORIGINAL = ("X-Original-From", "X-Original-Sender", "Reply-To")
 """Where list software that sends under its own address leaves the sender's."""
+_AROUND = "'\"\\<>()[],;:"
+"""What may stand around an address in a name."""
 
 
 class Sender(NamedTuple):
@@ -38,24 +40,41 @@ def sender_of(header: Callable[[str], bytes]) -> Sender:
     """The sender by From; `header` gives a header's bytes, or none. Raises UnicodeError if the
     address is in an unknown charset: two of them must not become one user.
     """
-    sender, relayed = _parsed(header("From"))
-    if not relayed:
+    sender, shown = _parsed(header("From"))
+    if shown is None:
         return sender
+    called = sender.name or shown.name
     for field in _ORIGINAL:
         original, again = _parsed(header(field))
-        trusted = field != "Reply-To" or original.name == sender.name
-        if original.address not in (None, sender.address) and trusted and not again:
-            return original._replace(name=sender.name or original.name)
-    return Sender(name=sender.name, place=sender.address or sender.mark or sender.place)
+        same = original.address == shown.address or original.name == called is not None
+        trusted = field != "Reply-To" or same
+        if original.address not in (None, sender.address) and trusted and again is None:
+            return original._replace(name=called or original.name)
+    if shown.address not in (None, sender.address):
+        return shown
+    return Sender(name=called, place=sender.address or sender.mark or sender.place)
 
 
-def _parsed(raw: bytes) -> tuple[Sender, bool]:
-    """The sender, and whether list software sent the letter for them."""
+def _parsed(raw: bytes) -> tuple[Sender, Sender | None]:
+    """The sender; and what the name shows of them, if list software sent the letter for them."""
     text, exact = _text(raw)
     name, sender = _apart(text)
-    if not exact and sender.address is not None and not sender.address.isascii():
-        raise UnicodeError("undecodable address")
-    return sender, RELAYED.match(name) is not None
+    relayed = RELAYED.match(name)
+    shown = None if relayed is None else _shown(relayed["name"])
+    for address in (sender.address, shown and shown.address):
+        if not exact and address is not None and not address.isascii():
+            raise UnicodeError("undecodable address")
+    return sender, shown
+
+
+def _shown(name: str) -> Sender:
+    """The one whole address in what list software calls a sender, and the name beside it."""
+    words = [word.strip(_AROUND) for word in unhidden(name).split()]
+    addresses = [word for word in words if is_whole(word)]
+    if len(addresses) != 1:
+        return Sender()
+    beside = person_name(" ".join(word for word in words if word not in addresses))
+    return Sender(addresses[0].lower(), beside)
 
 
 def _apart(text: str) -> tuple[str, Sender]:

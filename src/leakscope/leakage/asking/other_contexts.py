@@ -13,8 +13,8 @@ from leakscope.leakage.asking.sequences_in_context import SpelledSequences, Trie
 from leakscope.models.interface import LanguageModel
 from leakscope.records.artifacts import digest_of
 from leakscope.records.documents import BoolArray, Documents, IntArray
+from leakscope.records.runs.run_metrics import OTHER_CONTEXTS
 
-KINDS = ("truncated", "reworded", "others")
 COMMON = 500
 """Words of a reworded context are replaced by one of so many most frequent ones."""
 PREFIXES = 2_000
@@ -92,30 +92,30 @@ def try_other_contexts(
     """
     rng = np.random.default_rng([seed, 4])
     size = len(unique)
-    each = -(-budget // max(1, size * len(KINDS)))
+    each = -(-budget // max(1, size * len(OTHER_CONTEXTS)))
     others = _prefixes(corpus, rng)
     prompts: list[TriedPrompt] = []
-    labels: list[tuple[int, int]] = []
+    labels: list[tuple[int, str]] = []
     for i in rng.permutation(size).tolist():
         listed = unique.examples(i)
-        for kind in range(len(KINDS)):
+        for kind in OTHER_CONTEXTS:
             for _ in range(each):
                 if len(prompts) == budget:
                     break
                 context = listed[int(rng.integers(len(listed)))][1]
-                made = _changed(KINDS[kind], context, int(unique.owners[i]), others, words, rng)
+                made = _changed(kind, context, int(unique.owners[i]), others, words, rng)
                 if made is not None:
                     words_of = unique.words(i)
                     prompts.append((made + words_of, len(words_of), None))
                     labels.append((i, kind))
     hits = _out(model, prompts, top_k)
     tried, out = np.zeros((2, size), np.int32)
-    by_kind = {kind: {"tried": 0, "out": 0} for kind in KINDS}
+    by_kind = {kind: {"tried": 0, "out": 0} for kind in OTHER_CONTEXTS}
     for (i, kind), hit in zip(labels, hits.tolist(), strict=True):
         tried[i] += 1
         out[i] += hit
-        by_kind[KINDS[kind]]["tried"] += 1
-        by_kind[KINDS[kind]]["out"] += int(hit)
+        by_kind[kind]["tried"] += 1
+        by_kind[kind]["out"] += int(hit)
     return OtherContexts(tried, out, by_kind)
 
 

@@ -81,6 +81,8 @@ class Suggestions:
     """Of the corpus whose documents and users are meant."""
     revealed: bool
     """Whether users go by their keys and files by their names, or both by numbers."""
+    interface: str | None
+    """What stands before the model, see `Metrics.interface`; None: nothing."""
     unique_sequences: int
     documents: list[DocumentAction]
     documents_for_all: int
@@ -114,6 +116,7 @@ def suggest(
     return Suggestions(
         corpus_digest=manifest.corpus_digest,
         revealed=named.revealed,
+        interface=metrics.interface,
         unique_sequences=metrics.unique_sequences,
         documents=_documents(found, pairs, held_by, most, named),
         documents_for_all=len(np.unique(pairs[0])),

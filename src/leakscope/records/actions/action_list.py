@@ -32,6 +32,8 @@ class ListHeader(BaseModel):
     """The version of the format."""
     corpus_digest: str
     """Of the corpus whose documents and users are meant."""
+    interface: str | None = None
+    """What stood before the model when the report was made, see `Metrics.interface`."""
 
 
 class ListedAction(BaseModel):
@@ -64,11 +66,14 @@ class DropList:
 
 
 def write_action_list(
-    path: Path, corpus_digest: str, actions: Iterable[tuple[str, Kind, Mapping[str, Any]]]
+    path: Path,
+    corpus_digest: str,
+    actions: Iterable[tuple[str, Kind, Mapping[str, Any]]],
+    interface: str | None = None,
 ) -> None:
     """Write a list: for each action, what to do (drop or review), with what, and all about it."""
-    header = ListHeader(leakscope_actions=VERSION, corpus_digest=corpus_digest)
-    rows: list[dict[str, Any]] = [header.model_dump()]
+    header = ListHeader(leakscope_actions=VERSION, corpus_digest=corpus_digest, interface=interface)
+    rows: list[dict[str, Any]] = [header.model_dump(exclude_none=True)]
     rows += [{"action": action, "kind": kind, **told} for action, kind, told in actions]
     lines = [json.dumps(row, ensure_ascii=False, allow_nan=False) for row in rows]
     write_text(path, "".join(f"{line}\n" for line in lines))

@@ -21,6 +21,8 @@ class PersonRecord(BaseModel):
     model: str
     """The model's name."""
     top_k: int
+    interface: str | None = None
+    """What stands before the model, see `Metrics.interface`; null: nothing."""
     revealed: bool
     """Whether words and the user's key are in here."""
     run: RunDigests

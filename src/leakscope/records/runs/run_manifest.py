@@ -77,7 +77,11 @@ def open_run(path: Path) -> tuple[RunManifest, Metrics]:
             f"{path} has run format {manifest.schema_version}, this version reads "
             f"{SCHEMA_VERSION}; make the report again."
         )
-    return manifest, read_json(path / "metrics.json", Metrics, "a run of leakscope report")
+    metrics = read_json(path / "metrics.json", Metrics, "a run of leakscope report")
+    interface = manifest.settings.interface
+    if metrics.interface is None and interface is not None:  # of an earlier version
+        metrics = metrics.model_copy(update={"interface": interface})
+    return manifest, metrics
 
 
 def digests_of_run(path: Path) -> RunDigests:

@@ -7,6 +7,8 @@ from pydantic import BaseModel, ConfigDict
 from leakscope.records.runs.gate_verdict import GateVerdict
 
 ChanceSource = Literal["held-out", "stand-ins"]
+OTHER_CONTEXTS = ("truncated", "reworded", "others")
+"""Kinds of prompts outside the training contexts."""
 
 
 class AuditedPart(BaseModel):
@@ -72,7 +74,7 @@ class Metrics(BaseModel):
     least_context_measured: int | None = None
     """For how many unique sequences the least context was looked for."""
     elsewhere: dict[str, dict[str, int]] | None = None
-    """Prompts outside the training contexts, tried and successful, by kind."""
+    """Prompts outside the training contexts, `tried` and `out`, by kind: of `OTHER_CONTEXTS`."""
     unique_pii: dict[str, int] | None = None
     """Unique sequences that look like personal data, by kind; one may be of several."""
     unique_with_pii: int | None = None

@@ -25,7 +25,13 @@ from leakscope.reporting.comparison.compared_runs import (
     differences,
     is_snapshots,
 )
-from leakscope.reporting.comparison.compared_table import cell, columns_of, compare_rows, missing
+from leakscope.reporting.comparison.compared_table import (
+    cell,
+    columns_of,
+    compare_rows,
+    missing,
+    tells_words,
+)
 from leakscope.reporting.comparison.disparate_impact import Comparison, disparate_impact
 from leakscope.reporting.facts import guarantees, values
 from leakscope.reporting.pages.document import render
@@ -54,6 +60,7 @@ def write_comparison(
     page = render(
         "compare.html",
         rows=rows,
+        tells_words=tells_words(rows),
         columns=columns_of(rows),
         cautions=notes,
         cell=cell,

@@ -8,6 +8,7 @@ from leakscope.reporting.comparison.compared_runs import ComparedRun
 from leakscope.reporting.facts import guarantees, values
 from leakscope.reporting.facts.chance_facts import set_by
 from leakscope.reporting.facts.guarantee import UNKNOWN
+from leakscope.reporting.rows.worst_sequence import named_in
 from leakscope.storage.remote_address import spelled
 
 COLUMNS = {
@@ -31,6 +32,7 @@ CHANCE = {"chance_unique": "By chance", "confirmed_unique": "Confirmed"}
 CONFIRMED_EPSILON = {"confirmed_epsilon": "Confirmed epsilon"}
 INTERFACE = {"interface": "Through an interface that"}
 """Shown where something stands before a run's model."""
+SET_BY_A_SEQUENCE = ("leakage_epsilon", "confirmed_epsilon")
 UNEXPLAINED = ("dp_delta", "dp_unit", "interface")
 """Columns whose dashes need no reason: the epsilon's is theirs, or nothing is missing."""
 
@@ -50,6 +52,7 @@ def compare_rows(runs: Sequence[ComparedRun]) -> list[dict[str, Any]]:
     """One plain row a run, ready for JSON: its metrics, its name, and where it stands in training.
 
     `validation_accuracy` is the share at the run's own top k; null has its reason in `reasons`.
+    `..._spelled` has the first words of the sequence that sets an epsilon, if the run is revealed.
     """
     rows = []
     for run in runs:
@@ -64,6 +67,7 @@ def compare_rows(runs: Sequence[ComparedRun]) -> list[dict[str, Any]]:
         if mitigation is None:
             reasons["mitigation"] = guarantee.reason or UNKNOWN
         plain = run.metrics.model_dump(mode="json")
+        named = named_in(run.path, run.manifest, run.metrics)
         rows.append(
             {
                 "name": run.label,
@@ -73,6 +77,7 @@ def compare_rows(runs: Sequence[ComparedRun]) -> list[dict[str, Any]]:
                 "corpus_digest": run.manifest.corpus_digest,
                 "model_digest": run.manifest.model_digest,
                 **plain,
+                **{f"{e}_spelled": named.get(plain[f"{e}_sequence"]) for e in SET_BY_A_SEQUENCE},
                 **guarantees.entries(guarantee),
                 "mitigation": None if mitigation is None else mitigation.summary(),
                 "validation_accuracy": accuracy.value,
@@ -80,6 +85,11 @@ def compare_rows(runs: Sequence[ComparedRun]) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def tells_words(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether training text is in some rows."""
+    return any(row[f"{name}_spelled"] is not None for row in rows for name in SET_BY_A_SEQUENCE)
 
 
 def cell(row: Mapping[str, Any], column: str) -> str:
@@ -94,7 +104,9 @@ def cell(row: Mapping[str, Any], column: str) -> str:
     if column == "validation_accuracy":
         return f"{100 * value:.2f}"
     shown = values.thousands(value) if isinstance(value, int) else values.rounded(value)
-    by = set_by(row.get(f"{column}_sequence"), row.get(f"{column}_words"))
+    sequence, words = row.get(f"{column}_sequence"), row.get(f"{column}_spelled")
+    named = {} if sequence is None or words is None else {sequence: words}
+    by = set_by(sequence, row.get(f"{column}_words"), named)
     return f"{shown} ({by[0]})" if by else shown
 
 

@@ -4,6 +4,7 @@ from leakscope.records.runs.run_metrics import Metrics
 from leakscope.records.unique import HELD_BY
 from leakscope.reporting.facts import values
 from leakscope.reporting.facts.chance_facts import at_most, interval
+from leakscope.reporting.facts.interface_facts import through
 
 
 def summary(metrics: Metrics) -> str:
@@ -11,7 +12,7 @@ def summary(metrics: Metrics) -> str:
     seen = "its best suggestion" if metrics.top_k == 1 else f"its {metrics.top_k} best suggestions"
     shown = f"Shown only {seen} at each word"
     if metrics.interface is not None:
-        shown = f"Through an interface that {metrics.interface}, and shown only {seen} at each word"
+        shown = through(metrics.interface, f"and shown only {seen} at each word")
     if metrics.unique_sequences == 0:
         return (
             f"{shown}, an attacker finds no sequence that this model "

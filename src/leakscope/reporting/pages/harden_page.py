@@ -10,6 +10,7 @@ from leakscope.records.artifacts import write_text
 from leakscope.records.runs.run_manifest import open_run
 from leakscope.reporting.facts import values
 from leakscope.reporting.facts.guarantee import guarantee_of, stamps
+from leakscope.reporting.facts.interface_facts import notes
 from leakscope.reporting.pages.document import render
 from leakscope.reporting.svg.tradeoff_figures import hardening_curve
 
@@ -31,7 +32,7 @@ def write_hardening(run: Path, points: Sequence[Mapping[str, Any]], out: Path) -
         "harden.html",
         manifest=manifest,
         metrics=metrics,
-        stamps=stamps(guarantee_of(manifest)),
+        stamps=notes(metrics.interface) + stamps(guarantee_of(manifest)),
         points=points,
         columns=COLUMNS,
         cell=cell,

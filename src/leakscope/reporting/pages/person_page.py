@@ -7,6 +7,7 @@ from leakscope.records.runs.person_columns import person_columns
 from leakscope.records.runs.person_record import PersonRecord
 from leakscope.records.runs.run_manifest import RunManifest
 from leakscope.reporting.facts.guarantee import guarantee_of, stamps
+from leakscope.reporting.facts.interface_facts import notes
 from leakscope.reporting.pages.document import embedded, render
 from leakscope.reporting.pages.listed_tables import ROWS, ListedTable, cell
 from leakscope.reporting.person.person_facts import facts
@@ -23,7 +24,7 @@ def write_person_page(path: Path, record: PersonRecord, manifest: RunManifest) -
         record=record,
         manifest=manifest,
         name=f"user {record.user}" if record.user_key is None else record.user_key,
-        stamps=stamps(guarantee_of(manifest)),
+        stamps=notes(record.interface) + stamps(guarantee_of(manifest)),
         facts=facts(record),
         sequences=sequences,
         sort_keys=embedded(sequences.sort_keys()),

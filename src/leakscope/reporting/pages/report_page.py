@@ -16,6 +16,7 @@ from leakscope.records.runs.run_manifest import RunManifest, open_run
 from leakscope.records.runs.run_metrics import Metrics
 from leakscope.records.unique import HELD_BY
 from leakscope.reporting.facts import guarantee, headline, values
+from leakscope.reporting.facts.interface_facts import notes
 from leakscope.reporting.facts.run_summary import summary
 from leakscope.reporting.pages.document import embedded, render
 from leakscope.reporting.pages.listed_tables import (
@@ -40,6 +41,7 @@ def write_page(run: Path) -> Path:
         manifest=manifest,
         metrics=metrics,
         summary=summary(metrics),
+        interface=notes(metrics.interface),
         leakage=guarantee.leakage(manifest, metrics, named_in(run, manifest, metrics)),
         privacy=_privacy(manifest),
         quality=headline.extent(metrics) + headline.quality(metrics),

@@ -16,8 +16,9 @@ FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def person_csv(record: PersonRecord) -> str:
-    """A header and a line for each sequence. It begins with a byte order mark, without which
-    spreadsheets take it for another encoding than UTF-8.
+    """A header and a line for each sequence. A last column says through which interface, if there
+    is one: its title does so even where nothing came out. It begins with a byte order mark,
+    without which spreadsheets take it for another encoding than UTF-8.
     """
     columns = person_columns(revealed=record.revealed)
     if record.sequences:  # runs of an earlier version have fewer
@@ -25,9 +26,12 @@ def person_csv(record: PersonRecord) -> str:
     target = io.StringIO()
     # Quoted, a cell stays one wherever semicolons separate cells, too.
     writer = csv.writer(target, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\r\n")
-    writer.writerow([column.name for column in columns])
+    titles, behind = [column.name for column in columns], []
+    if record.interface is not None:
+        titles, behind = [*titles, f"through an interface that {record.interface}"], ["yes"]
+    writer.writerow(titles)
     for row in record.sequences:
-        writer.writerow([_cell(row[column.name], column) for column in columns])
+        writer.writerow([*(_cell(row[column.name], column) for column in columns), *behind])
     return "\ufeff" + target.getvalue()
 
 

@@ -13,6 +13,7 @@ from leakscope.records.runs.person_record import PersonRecord, Standing
 from leakscope.records.runs.run_manifest import digests_of_run, open_run
 from leakscope.reporting.facts import values
 from leakscope.reporting.facts.fact import Fact
+from leakscope.reporting.facts.interface_facts import through
 from leakscope.reporting.person.person_rows import PersonRows, person_rows
 from leakscope.reporting.rows import cells
 
@@ -57,6 +58,7 @@ def person_record(run: Path, person: NamedPerson) -> PersonRecord:
     record = PersonRecord(
         model=manifest.name,
         top_k=metrics.top_k,
+        interface=metrics.interface,
         revealed=manifest.revealed,
         run=digests_of_run(run),
         corpus_digest=manifest.corpus_digest,
@@ -113,19 +115,25 @@ def summary(record: PersonRecord) -> str:
             f"about their {words} of training text, so nothing is known of what it gives away of "
             f"them."
         )
+    return through(record.interface, _what_came_out(record, words))
+
+
+def _what_came_out(record: PersonRecord, words: str) -> str:
+    """Of a user whom the model was asked about, through an interface if there is one."""
+    asked, had = ("model", "had") if record.interface is None else ("interface", "showed")
     seen = "as its best suggestion"
     if record.top_k > 1:
         seen = f"among its {record.top_k} best suggestions"
     if not record.occurrences:
         return (
-            f"Nothing of this user came out under this attack. The model was asked about all of "
-            f"their {words} of training text, and had none of them {seen}."
+            f"Nothing of this user came out under this attack. The {asked} was asked about all of "
+            f"their {words} of training text, and {had} none of them {seen}."
         )
     predicted = _part(record.predicted_words, record.words)
     if not record.unique_sequences:
         return (
-            f"Nothing that only this user has came out under this attack. The model was asked "
-            f"about all of their {words} of training text. It had {predicted} of them {seen}, "
+            f"Nothing that only this user has came out under this attack. The {asked} was asked "
+            f"about all of their {words} of training text. It {had} {predicted} of them {seen}, "
             f"always in sequences that other users have too."
         )
     number = values.plural(record.unique_sequences, "sequence")

@@ -17,9 +17,11 @@ def worst_of(run: Path, metrics: Metrics, *, revealed: bool) -> SequenceRow | No
 
 def named_in(run: Path, manifest: RunManifest, metrics: Metrics) -> dict[int, str]:
     """The first words of both, by their ids; nothing where they are withheld."""
-    found = {}
+    found: dict[int, str] = {}
+    if not manifest.revealed:
+        return found
     for number in {metrics.leakage_epsilon_sequence, metrics.confirmed_epsilon_sequence}:
-        row = None if number is None else sequence_of(run, number, revealed=manifest.revealed)
+        row = None if number is None else sequence_of(run, number, revealed=True)
         words = None if row is None else _spelled(row)
         if number is not None and words is not None:
             found[number] = words

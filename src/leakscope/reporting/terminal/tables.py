@@ -15,6 +15,7 @@ from leakscope.records.runs.run_metrics import Metrics
 from leakscope.reporting.comparison.compared_table import cell, columns_of, missing
 from leakscope.reporting.facts import guarantee, guarantees, headline, values
 from leakscope.reporting.facts.fact import Fact
+from leakscope.reporting.facts.interface_facts import notes, through
 from leakscope.reporting.pages import harden_page as hardening
 from leakscope.reporting.rows import cells
 from leakscope.reporting.rows.listing import SequenceRow, gravest
@@ -80,7 +81,7 @@ def compare_table(
     for row in rows:
         cells = [Text(cell(row, column)) for column in columns]
         table.add_row(Text(values.printable(row["name"])), *cells)
-    notes = [
+    remarks = [
         *(f"{values.ABSENT} {line}" for line in missing(rows)),
         *(f"DP accountant: {line}" for line in guarantees.accountants(rows)),
         *(f"Not covered by DP: {line}" for line in guarantees.caveats(rows)),
@@ -88,7 +89,7 @@ def compare_table(
     return Group(
         *(Text(values.printable(f"Warning: {line}"), style="bold yellow") for line in warnings),
         table,
-        *(Text(values.printable(line), style="dim") for line in notes),
+        *(Text(values.printable(line), style="dim") for line in remarks),
     )
 
 
@@ -137,7 +138,8 @@ def suggestion_tables(found: Mapping[str, Any]) -> RenderableType:
     """The action list of `leakscope suggest`."""
     total = found["unique_sequences"]
     if not total:
-        return Text("There are no unique sequences: nothing to do.")
+        nothing = "There are no unique sequences: nothing to do."
+        return Text(through(found["interface"], nothing))
     documents = _actions(
         "Remove or rewrite documents", "Document", "File", "Row", "User", "Unique", "Gone so far"
     )
@@ -172,7 +174,7 @@ def suggestion_tables(found: Mapping[str, Any]) -> RenderableType:
             values.thousands(row["times"]),
             values.thousands(row["documents"]),
         )
-    notes = [
+    remarks = [
         f"All unique sequences come out of "
         f"{values.plural(found['documents_for_all'], 'document')}. Unique sequences that their "
         f"user wrote three times or more: {values.thousands(found['copied_sequences'])}; "
@@ -183,7 +185,14 @@ def suggestion_tables(found: Mapping[str, Any]) -> RenderableType:
         "All of this takes effect when the model is trained again; other sequences may come out "
         "then.",
     ]
-    return Group(documents, users, copies, *(Text(note, style="dim") for note in notes))
+    behind = [f"{label}. {line}" for label, line in notes(found["interface"])]
+    return Group(
+        *(Text(line, style="bold yellow") for line in behind),
+        documents,
+        users,
+        copies,
+        *(Text(remark, style="dim") for remark in remarks),
+    )
 
 
 def _named(who: int | str) -> Text:
