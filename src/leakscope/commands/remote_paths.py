@@ -18,7 +18,7 @@ from leakscope.commands.options import OR_PATHS, mentions_path
 from leakscope.engine.progress import Progress, silent
 from leakscope.records.artifacts import digest_of
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.output_claim import check_free
+from leakscope.records.output_claim import check_claimable
 from leakscope.storage.remote_address import (
     RemoteAddress,
     address_at,
@@ -115,11 +115,11 @@ def local_output(out: str | Path | None) -> Path | None:
     return Path(placed(out))
 
 
-def free_output(out: str | Path | None) -> None:
+def free_output(out: str | Path | None, command: str) -> None:
     """Refuse an output on this machine where the command would refuse it; nothing is written."""
     place = local_output(out)
     if place is not None:
-        check_free(place)
+        check_claimable(place, command)
 
 
 def _is_path(annotation: Any) -> bool:
