@@ -14,7 +14,7 @@ from leakscope.commands.input_contents import contents_of
 from leakscope.records.errors import LeakscopeError
 from leakscope.storage.mirror import Mirror
 from leakscope.storage.remote_address import address_of
-from remote_artifacts import ASKED, SHAPE, put
+from remote_artifacts import ASKED, SHAPE, files_of, put
 from s3_server import S3Server, Wire
 from saved_causal import saved
 
@@ -112,6 +112,43 @@ def wait_for_upload(make, at, out):
     state = Mirror(address_of(out)).state()
     assert state.phase == "made"
     return state.command
+
+
+def test_one_that_was_killed_before_that_was_noted_waits_too(
+    local, here, other, remote, monkeypatch
+):
+    """It is finished as its folder tells, and only its inputs of then are noted."""
+    out = f"{remote}/made"
+
+    def killed(output, progress):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("leakscope.storage.output.RemoteOutput.finish", killed)
+        leakscope.corpus.build(here / "rows.jsonl", out)
+    fill(here, other, "rows.jsonl")
+    with pytest.raises(LeakscopeError, match=r"made from other contents of inputs"):
+        leakscope.corpus.build(here / "rows.jsonl", out)
+    fill(here, local, "rows.jsonl")
+    leakscope.corpus.build(here / "rows.jsonl", out)
+
+
+def test_what_is_made_again_anyway_is_made_of_what_is_there(local, here, server, remote, wire):
+    """Little work, of which nothing is kept."""
+    out = f"{remote}/made"
+    fill(here, local, "run")
+
+    def make(at, out):
+        leakscope.person(at / "run", out, user="user1")
+
+    wait_for_upload(make, here, out)
+    shutil.rmtree(here / "run")
+    leakscope.report(here / "model", here / "corpus", here / "run", **{**ASKED, "top_k": 5})
+    wire.lead_to(server)
+    make(here, out)
+    make(here, here / "ada")
+    made = files_of(server.files / remote.rpartition("/")[2] / "made")
+    assert made["person.csv"] == (here / "ada" / "person.csv").read_bytes()
 
 
 def test_replaced_objects_are_refused(local, other, uploaded, server, remote, wire):
