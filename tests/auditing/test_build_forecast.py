@@ -18,6 +18,7 @@ import leakscope
 from leakscope.auditing.forecasting.input_sample import sample_of
 from leakscope.corpus.readers.detect import read
 from leakscope.corpus.readers.input_settings import InputSettings
+from leakscope.records.errors import LeakscopeError
 
 HOW = InputSettings()
 SMALL_PIECES = {"threads": 64, "memory": "1GB"}  # of half a megabyte
@@ -154,3 +155,37 @@ def test_of_cleaning(data, monkeypatch):
     found = leakscope.forecast.corpus_clean(corpus, documents="exact", scrub=("email",))
     assert "clean" in [stage.name for stage in found.stages] and found.disk > 1e6
     assert content(data.parent) == before
+
+
+def build(source, out, forecast):
+    made = leakscope.forecast.corpus_build if forecast else leakscope.corpus.build
+    return made(source.with_suffix(".jsonl"), out=out)
+
+
+def clean(source, out, forecast):
+    made = leakscope.forecast.corpus_clean if forecast else leakscope.corpus.clean
+    return made(source, out=out, min_users=2)
+
+
+@pytest.mark.parametrize("command", [build, clean])
+def test_an_output_that_the_command_refuses_is_refused(tmp_path, command):
+    """And nothing is written: a foreign folder, a file, a finished corpus, another's half."""
+    source = tmp_path / "data"
+    source.with_suffix(".jsonl").write_text(as_jsonl([("ann", "hello world"), ("bob", "hello")]))
+    leakscope.corpus.build(source.with_suffix(".jsonl"), source)
+    (tmp_path / "foreign").mkdir()
+    (tmp_path / "foreign" / "mine.txt").write_text("mine")
+    (tmp_path / "half").mkdir()
+    (tmp_path / "half" / ".leakscope").write_text('{"unfinished": "train"}')
+    (tmp_path / "odd").mkdir()
+    (tmp_path / "odd" / ".leakscope").write_text("of somebody else")
+    before = content(tmp_path)
+    for name in ("foreign", "data", "data.jsonl", "half", "odd"):
+        with pytest.raises(LeakscopeError) as refused:
+            command(source, tmp_path / name, forecast=False)
+        with pytest.raises(LeakscopeError) as forecast:
+            command(source, tmp_path / name, forecast=True)
+        assert str(forecast.value) == str(refused.value)
+    assert content(tmp_path) == before
+    command(source, tmp_path / "new", forecast=True)
+    assert content(tmp_path) == before

@@ -97,7 +97,13 @@ def test_what_comes_was_announced(made, tmp_path):
     assert seen.stages == ["train"] and "train" in seen.told
 
 
-def test_a_taken_directory_and_an_endpoint_are_refused(made):
+def test_a_taken_directory_and_an_endpoint_are_refused(made, tmp_path):
+    (tmp_path / ".leakscope").write_text('{"unfinished": "train"}')
+    with pytest.raises(LeakscopeError, match="holds an unfinished train"):
+        leakscope.forecast.diff(made / "m0", made / "m1", out=tmp_path)
+    (tmp_path / "compare.json").write_text("mine")
+    with pytest.raises(LeakscopeError, match=r"compare\.json already exists"):
+        leakscope.forecast.report(made / "m0", made / "corpus", out=tmp_path, snapshots=True)
     with pytest.raises(LeakscopeError, match="already"):
         leakscope.forecast.canary_attack(made / "m0", made / "planted", out=made / "m1")
     with pytest.raises(LeakscopeError, match="a dry run sends none"):

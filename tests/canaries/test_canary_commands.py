@@ -1,6 +1,11 @@
 """The commands about canaries as somebody would use them: files, tables, pages, refusals."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 
 import pyarrow.parquet as pq
 import pytest
@@ -88,3 +93,56 @@ def test_an_endpoint_and_the_same_model_here_agree(tmp_path, monkeypatch):
 
 def rows_of(folder):
     return pq.read_table(folder / "exposure.parquet").to_pylist()
+
+
+@pytest.fixture(scope="module")
+def tossed(tmp_path_factory):
+    """Canaries with coins."""
+    folder = tmp_path_factory.mktemp("coins")
+    source = write_jsonl(folder / "data.jsonl", data_rows(users=4))
+    leakscope.canary.plant(
+        source, folder / "out", coins="user", canaries=24, schedule="1", template="{words:3}",
+        controls=0,
+    )  # fmt: skip
+    return folder / "out"
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_an_interrupted_bound_says_where_answers_are_kept(tossed, tmp_path, given):
+    """At an endpoint, in --answers or --out, and the same command does not ask again."""
+    tok = tokenizer("bytes")
+    served = Served(fluent(network("gpt2", len(tok)), tok), tok)
+    asked = "--api-key-env OPENAI_API_KEY --claimed 3 --delta 0.001 --concurrency 1 --out"
+    words = [tossed, *asked.split(), tmp_path / "b"]
+    more = ["--answers", tmp_path / "a"] if given else []
+    with serving(served) as url:
+        begun = [sys.executable, "-m", "leakscope", "canary", "bound", url, *words, *more]
+        served.seconds = 0.1
+        process = started(begun)
+        while len(served.asked) < 10:
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+        assert process.returncode == 130
+        kept = tmp_path / ("a" if given else "b")
+        assert f"Interrupted; the endpoint's answers are kept in {kept}, and the same" in said
+        served.seconds, before = 0.0, [each["prompt"] for each in served.asked]
+        process = started(begun)
+        _, said = process.communicate(timeout=60)
+        assert process.returncode == 0, said
+    again = {each["prompt"] for each in served.asked[len(before) :]}
+    assert len(again) > 3 and len(again & set(before)) <= 4  # it is made sure what is asked
+    assert not (tmp_path / "b" / ".answers").exists() and (tmp_path / "a").exists() == given
+
+
+def started(words):
+    return subprocess.Popen(
+        [str(word) for word in words],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "OPENAI_API_KEY": KEY},
+        # A shell's background job ignores the signal, and so would this child of it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509
+    )

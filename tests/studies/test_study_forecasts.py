@@ -9,6 +9,7 @@ import leakscope
 from leakscope.corpus.build_settings import BuildSettings
 from leakscope.corpus.building.builder import build_rows
 from leakscope.corpus.readers.rows import Row
+from leakscope.records.errors import LeakscopeError
 
 SHAPE = {"arch": "gru", "hidden": 16, "embedding": 12, "vocabulary": 60, "epochs": 4,
          "batch_size": 8, "learning_rate": 0.01, "threads": 1}  # fmt: skip
@@ -117,3 +118,9 @@ def test_of_a_study_of_updates(corpus, tmp_path):
     assert found.seconds == 0 and content(out) == before
     more = leakscope.forecast.study_updates(corpus, out=out, **options, scenario=("delete",))
     assert works(more)["train"] == "2 steps; 1 kept"
+
+
+@pytest.mark.parametrize("study", ["study_mitigations", "study_updates"])
+def test_an_output_that_a_study_refuses_is_refused(corpus, trainings, study):
+    with pytest.raises(LeakscopeError, match="already exists"):
+        getattr(leakscope.forecast, study)(corpus, out=corpus, trainings=trainings, **SHAPE)

@@ -17,11 +17,12 @@ BUCKET = "bucket"
 class S3Server:
     """`rclone serve s3` over a folder; the objects of the bucket are the files in `files`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, read_only: bool = False) -> None:
         self.files = folder / "served" / BUCKET
-        self.files.mkdir(parents=True)
-        self._log = folder / "server.log"
+        self.files.mkdir(parents=True, exist_ok=True)
         self._port = free_port()
+        self._log = folder / f"server-{self._port}.log"
+        self._more = ["--read-only"] if read_only else []
         self.url = f"http://127.0.0.1:{self._port}"
 
     def __enter__(self) -> "S3Server":
@@ -31,6 +32,7 @@ class S3Server:
             program, "serve", "s3", self.files.parent, "--config", os.devnull, "--addr",
             f"127.0.0.1:{self._port}", "--auth-key", f"{KEY},{SECRET}", "-vv",
             "--dir-cache-time", "1ms",  # tests change files behind the server's back
+            *self._more,
         ]  # fmt: skip
         with self._log.open("wb") as log:
             self._process = subprocess.Popen([str(word) for word in words], stderr=log)
@@ -68,13 +70,17 @@ class Wire:
     """A wire to a server that counts bytes towards it and can be cut after some of them."""
 
     def __init__(self, server: S3Server) -> None:
-        self._to = int(server.url.rpartition(":")[2])
+        self.lead_to(server)
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         self.left: int | None = None
         """Bytes that still go through, in both directions; None: any number."""
         self._ends: list[socket.socket] = []
         threading.Thread(target=self._serve, daemon=True).start()
+
+    def lead_to(self, server: S3Server) -> None:
+        """Let what comes from now on go to another server."""
+        self._to = int(server.url.rpartition(":")[2])
 
     def close(self) -> None:
         self._listener.close()

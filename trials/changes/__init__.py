@@ -1,1 +1,1 @@
-"""Kept work after one setting was changed."""
+"""Kept work after one setting, or what an input holds, was changed."""

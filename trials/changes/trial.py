@@ -1,8 +1,10 @@
-"""The trial of changes: a command is killed, one thing about it is changed, and it is given again.
-The result must be what the changed command gives where nothing was kept, or be refused.
+"""The trial of changes: a command is killed, one thing about it is changed, an option or what its
+inputs hold, and it is given again. The result must be what the changed command gives where nothing
+was kept, or be refused.
 """
 
 import random
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,7 +17,7 @@ from trials.material import Material, content, done, still
 from trials.outcomes import Outcome, Verdict
 from trials.served_folder import ServedFolder, served
 
-COUNT = 40
+COUNT = 55
 Arguments = tuple[object, ...]
 
 
@@ -60,15 +62,18 @@ def all_changes(place: ServedFolder) -> list[Change]:
     """Of every command; and some of those with URLs and on a cluster, where it is the same code
     that tells kept work apart.
     """
-    here = _local(Material(place.made), place.case / "public")
+    material = Material(place.made)
+    here, filled = _local(material, place.case / "public"), _refilled(material)
     remote = [
         each
         for kind in ("report", "train", "build", "canary exposure", "diff")
         for each in [one for one in here if one.kind == kind][:2]
     ]
+    remote += filled
     top_k = here[0]
     return [
         *here,
+        *filled,
         *(_with(each, " on s3", place.urls) for each in remote),
         _with(top_k, " on ray", lambda given: (*given, *RAY)),
     ]
@@ -121,6 +126,38 @@ def _local(made: Material, public: Path) -> list[Change]:
         given("study", made.updates, "--insertions", "2"),
         given("study", made.updates, "--hidden", 20),
     ]  # fmt: skip
+
+
+def _refilled(made: Material) -> list[Change]:
+    """Commands whose input holds something else when they are given again, at the same path."""
+    return [
+        _refill("report", made.report, 1, lambda: _snapshot(made)),
+        _refill("train", made.train, 1, lambda: made.cleaned),
+        _refill("build", made.build, 2, lambda: _other_source(made)),
+        _refill("clean", made.clean, 2, lambda: made.planted / "corpus"),
+    ]
+
+
+def _refill(kind: str, base: Callable[[], Arguments], at: int, other: Callable[[], Path]) -> Change:
+    """The argument in this place is a copy of what it is otherwise, and then of another."""
+
+    def holding(source: Path | None) -> Arguments:
+        usual = Path(str(base()[at]))
+        place, source = usual.parent / "refilled" / usual.name, source or usual
+        if place.is_dir():
+            shutil.rmtree(place)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        (shutil.copytree if source.is_dir() else shutil.copy2)(source, place)
+        return _replaced(base(), at, place)
+
+    return Change(kind, "of other contents", lambda: holding(None), lambda: holding(other()))
+
+
+def _other_source(made: Material) -> Path:
+    folder = made.root / "other-synth"
+    if not folder.exists():
+        done("corpus", "synth", "--users", 18, "--words", 3000, "--seed", 5, "--out", folder)
+    return folder / "data.parquet"
 
 
 def _snapshot(made: Material) -> Path:

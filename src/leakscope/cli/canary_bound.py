@@ -23,7 +23,7 @@ def bound(asked: Asked) -> None:
 
     gates = [BoundGate.parse(text) for text in asked["fail_on"]]
     out = asked["out"]
-    with asked.progress(STARTS_OVER) as progress:
+    with asked.progress(_when_interrupted(asked)) as progress:
         report = work(asked["model"], asked["canaries"], out, progress=progress, **asked.options)
     if asked["json"]:
         say(report.model_dump_json(indent=2))
@@ -40,6 +40,18 @@ def bound(asked: Asked) -> None:
         tell(f"gate: {gate.text} holds: it is {report.epsilon_lower:g}")
     if failed:
         raise SystemExit(1)
+
+
+def _when_interrupted(asked: Asked) -> str:
+    """What Ctrl-C leaves: the answers of an endpoint alone, since each has cost a request."""
+    from leakscope.models.remote.endpoint import is_address
+    from leakscope.storage.remote_address import address_at
+
+    if not is_address(str(asked["model"])):
+        return STARTS_OVER
+    kept = asked.options.get("answers") or asked["out"]
+    place = kept if address_at(Path(kept)) is None else "the cache of this machine"
+    return f"the endpoint's answers are kept in {place}, and the same command goes on from them"
 
 
 command = Command(

@@ -27,7 +27,8 @@ def clean(asked: Asked) -> None:
     if asked["dry_run"]:
         from leakscope.commands.forecast_corpus import corpus_clean as forecast
 
-        print_forecast(forecast(asked["corpus"], **asked.options), as_json=asked["json"])
+        found = forecast(asked["corpus"], out=asked["out"], **asked.options)
+        print_forecast(found, as_json=asked["json"])
         return
     with asked.progress() as progress:
         summary = work(asked["corpus"], asked["out"], progress=progress, **asked.options)

@@ -27,7 +27,7 @@ def canary_exposure(
     """
     given = Given("canary exposure", settings, options)
     asked, access = given.make(ExposureSettings), access_of(given, model)
-    free_output(out)
+    free_output(out, "canary exposure")
     manifest = CanaryManifest.load(Path(canaries))
     return exposure_forecast(access, manifest, asked, local_output(out))
 
@@ -45,6 +45,6 @@ def canary_attack(
     """
     given = Given("canary attack", settings, options)
     asked, access = given.make(AttackSettings), access_of(given, model)
-    free_output(out)
+    free_output(out, "canary attack")
     manifest = CanaryManifest.load(Path(canaries))
     return attack_forecast(access, manifest, asked, local_output(out))

@@ -9,7 +9,7 @@ from leakscope.auditing.forecasting.build_forecast import BuildForecaster
 from leakscope.auditing.forecasting.clean_forecast import clean_forecast
 from leakscope.commands.corpus_build import prepared_build
 from leakscope.commands.given import Given
-from leakscope.commands.remote_paths import local_output
+from leakscope.commands.remote_paths import free_output, local_output
 from leakscope.commands.signatures import takes_options_of
 from leakscope.corpus.cleaning.clean_settings import CleanSettings
 from leakscope.corpus.store import Corpus
@@ -27,13 +27,20 @@ def corpus_build(
     away. `out`: where an earlier attempt may have left something.
     """
     asked = prepared_build(inputs, Given("corpus build", settings, options))
+    free_output(out, "corpus build")
     return BuildForecaster(*asked).forecast(local_output(out))
 
 
 @takes_options_of("corpus clean")
-def corpus_clean(corpus: str | os.PathLike[str], *settings: object, **options: Any) -> Forecast:
+def corpus_clean(
+    corpus: str | os.PathLike[str],
+    *settings: object,
+    out: str | Path | None = None,
+    **options: Any,
+) -> Forecast:
     """What cleaning would take, from cleaning a sample of the corpus in a folder that is thrown
-    away. An earlier attempt leaves nothing.
+    away. It is that of all of the work, also if a killed one has left some in `out`.
     """
     asked = Given("corpus clean", settings, options).make(CleanSettings)
+    free_output(out, "corpus clean")
     return clean_forecast(Corpus.open(Path(corpus)), asked)

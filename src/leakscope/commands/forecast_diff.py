@@ -24,6 +24,6 @@ def diff(
     """
     from leakscope.auditing.forecasting.diff_forecast import diff_forecast
 
-    free_output(out)
+    free_output(out, "diff")
     job = diff_job(old, new, Given("diff", settings, options))
     return diff_forecast(job, local_output(out))

@@ -12,6 +12,7 @@ from leakscope.commands.signatures import takes_options_of
 from leakscope.models.remote.endpoint import is_address
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.runs.work_forecast import Forecast
+from leakscope.reporting.comparison.compare_page import refuse_foreign
 
 
 @takes_options_of("report")
@@ -28,4 +29,7 @@ def report(
     if is_address(os.fspath(model)):
         raise LeakscopeError("To ask an endpoint costs requests; a dry run sends none.")
     given = Given("report", settings, options)
-    return report_forecast(report_job(model, corpus, given), Path(model), local_output(out))
+    job, place = report_job(model, corpus, given), local_output(out)
+    if place is not None and job.running.snapshots:
+        refuse_foreign(place)
+    return report_forecast(job, Path(model), place)

@@ -10,7 +10,9 @@ from leakscope.commands.signatures import takes_options_of
 from leakscope.commands.study_mitigations import study_job
 from leakscope.commands.study_updates import update_study_job
 from leakscope.records.runs.work_forecast import Forecast
+from leakscope.studies.mitigation_directory import KIND as MITIGATIONS
 from leakscope.studies.mitigation_forecast import mitigation_forecast
+from leakscope.studies.updates.update_directory import KIND as UPDATES
 from leakscope.studies.updates.update_forecast import update_forecast
 
 
@@ -23,7 +25,10 @@ def study_mitigations(
 ) -> Forecast:
     """The steps of a study, those that are kept in `out`, and what the others would take."""
     given = Given("study mitigations", settings, options)
-    return mitigation_forecast(study_job(corpus, given), local_output(out))
+    job, place = study_job(corpus, given), local_output(out)
+    if place is not None:
+        MITIGATIONS.check(place)
+    return mitigation_forecast(job, place)
 
 
 @takes_options_of("study updates")
@@ -35,4 +40,7 @@ def study_updates(
 ) -> Forecast:
     """The steps of a study, those that are kept in `out`, and what the others would take."""
     given = Given("study updates", settings, options)
-    return update_forecast(update_study_job(corpus, given), local_output(out))
+    job, place = update_study_job(corpus, given), local_output(out)
+    if place is not None:
+        UPDATES.check(place)
+    return update_forecast(job, place)

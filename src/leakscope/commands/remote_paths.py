@@ -18,7 +18,7 @@ from leakscope.commands.options import OR_PATHS, mentions_path
 from leakscope.engine.progress import Progress, silent
 from leakscope.records.artifacts import digest_of
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.output_claim import check_free
+from leakscope.records.output_claim import check_claimable
 from leakscope.storage.remote_address import (
     RemoteAddress,
     address_at,
@@ -44,6 +44,8 @@ class _Found:
     """Each with the name of the argument or option that it was given by."""
     kept: set[RemoteAddress]
     outs: set[RemoteAddress]
+    places: dict[str, list[Path]]
+    """Where inputs are on this machine, local ones and copies, by what they were given by."""
     fresh: bool = False
     """Whether inputs are to be read anew, as by those who look for damage."""
 
@@ -57,14 +59,18 @@ class _Found:
         if address is None and Path(value).is_absolute():
             address = address_at(Path(value))
         if address is None:
+            path = Path(placed(value))
+            if name not in (OUT, *KEPT):
+                self.places.setdefault(name, []).append(path)
             return placed(value)
+        path = mirror_path(address, fresh=self.fresh)
         if name == OUT:
             self.outs.add(address)
         elif name in KEPT:
             self.kept.add(address)
         else:
             self.inputs.setdefault(address, name)
-        path = mirror_path(address, fresh=self.fresh)
+            self.places.setdefault(name, []).append(path)
         return str(path) if isinstance(value, str) else path
 
 
@@ -80,7 +86,7 @@ def with_remote_paths(
     @wraps(function)
     def called(*places: Any, **named: Any) -> Any:
         given = known.bind(*places, **named)
-        found = _Found({}, set(), set(), fresh=command == "verify")
+        found = _Found({}, set(), set(), {}, fresh=command == "verify")
         _place_all(found, command, paths, given.arguments)
         if not (found.inputs or found.kept or found.outs):
             return function(*given.args, **given.kwargs)
@@ -109,11 +115,11 @@ def local_output(out: str | Path | None) -> Path | None:
     return Path(placed(out))
 
 
-def free_output(out: str | Path | None) -> None:
+def free_output(out: str | Path | None, command: str) -> None:
     """Refuse an output on this machine where the command would refuse it; nothing is written."""
     place = local_output(out)
     if place is not None:
-        check_free(place)
+        check_claimable(place, command)
 
 
 def _is_path(annotation: Any) -> bool:
@@ -159,11 +165,12 @@ def _call(
     given: inspect.BoundArguments,
     found: _Found,
 ) -> Any:
+    from leakscope.commands.input_contents import READ_BY, contents_of
     from leakscope.storage.output import Making, remote_output
 
     arguments = given.arguments
     progress: Progress = arguments.get("progress", silent)
-    takes_up = command in TAKES_UP or _is_asked("snapshots", arguments)
+    takes_up = command in TAKES_UP or bool(_asked("snapshots", arguments))
     asked = {name: value for name, value in arguments.items() if name != "progress"}
     request = digest_of([command, repr(sorted(asked.items()))])
     making = Making(command, request, takes_up, again)
@@ -171,21 +178,24 @@ def _call(
         outs = [held.enter_context(remote_output(each, making, progress)) for each in found.outs]
         aside = replace(making, takes_up=True)
         kept = [held.enter_context(remote_output(each, aside, progress)) for each in found.kept]
+        _open_inputs(held, found, arguments, progress)
+        if outs and again is not None and not takes_up:  # others look at them each time
+            told = {name: _asked(name, arguments) for name in READ_BY}
+            contents = contents_of(found.places, told)
+            for output in outs:
+                output.made_from(contents)
         made = again is not None and any(each.is_made for each in outs)
         if not made:
-            _open_inputs(held, found, arguments, progress)
             result = function(*given.args, **given.kwargs)
         for output in (*kept, *outs):
             output.finish(progress)
         return again(outs[0].path) if made and again is not None else result
 
 
-def _is_asked(name: str, arguments: dict[str, Any]) -> bool:
-    """Whether an option was given, by its name or in a settings object."""
-    objects = arguments.get("settings", ())
-    return bool(
-        arguments.get("options", {}).get(name) or any(getattr(each, name, None) for each in objects)
-    )
+def _asked(name: str, arguments: dict[str, Any]) -> Any:
+    """The value of an option that was given, by its name or in a settings object."""
+    objects = (getattr(each, name, None) for each in arguments.get("settings", ()))
+    return arguments.get("options", {}).get(name) or next(filter(None, objects), None)
 
 
 def _open_inputs(
@@ -198,7 +208,7 @@ def _open_inputs(
     from leakscope.storage.fetching import localized
 
     written = {each.url for each in (*found.outs, *found.kept)}
-    snapshots, sign = _is_asked("snapshots", arguments), _is_asked("sign", arguments)
+    snapshots, sign = (bool(_asked(name, arguments)) for name in ("snapshots", "sign"))
     for url in sorted({each.url for each in found.inputs} - written):
         parts = {each.inner: name for each, name in found.inputs.items() if each.url == url}
         whole = RemoteAddress(url)

@@ -8,6 +8,7 @@ import errno
 import fcntl
 import os
 import shutil
+import stat
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -81,10 +82,7 @@ def claimed(
         begun = _begun(out, lock)
         if begun is None and not recognised and _holds_more(out, claim.keep):
             raise already(out)
-        if begun not in (None, command):
-            raise LeakscopeError(
-                f"{out} holds an unfinished {begun}; finish that first, or choose another --out."
-            )
+        _check_begun(out, begun, command)
         private_directory(out)
         if begun is None:
             os.pwrite(lock, Unfinished(unfinished=command).model_dump_json().encode(), 0)
@@ -191,6 +189,25 @@ def check_free(out: Path, keep: Collection[str] = ()) -> None:
             raise already(out)
 
 
+def check_claimable(out: Path, command: str, keep: Collection[str] = ()) -> None:
+    """Refuse a directory that `claimed` would refuse that command; nothing is written."""
+    check_free(out, keep)
+    with suppress(FileNotFoundError, NotADirectoryError):
+        if not stat.S_ISREG((out / MARKER).lstat().st_mode):
+            return
+        begun = _named(out, (out / MARKER).read_bytes()[:_MOST])
+        if begun is None and _holds_more(out, (MARKER, *keep)):
+            raise already(out)
+        _check_begun(out, begun, command)
+
+
+def _check_begun(out: Path, begun: str | None, command: str) -> None:
+    if begun not in (None, command):
+        raise LeakscopeError(
+            f"{out} holds an unfinished {begun}; finish that first, or choose another --out."
+        )
+
+
 def _holds_more(out: Path, known: Collection[str]) -> bool:
     return any(entry.name not in known for entry in out.iterdir())
 
@@ -246,8 +263,11 @@ def _refused(out: Path, error: OSError) -> LeakscopeError:
 
 
 def _begun(out: Path, lock: int) -> str | None:
+    return _named(out, os.pread(lock, _MOST, 0))
+
+
+def _named(out: Path, content: bytes) -> str | None:
     """The command that the marker names; None if it is empty, as while it is being made."""
-    content = os.pread(lock, _MOST, 0)
     if not content:
         return None
     try:

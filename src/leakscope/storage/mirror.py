@@ -53,6 +53,8 @@ class MirrorState(BaseModel):
     """Which command works, or worked, on it."""
     request: str | None = None
     """The digest of all that this command was given."""
+    inputs: dict[str, str] = {}
+    """What its inputs held when it opened them: digests by what they were given by."""
 
 
 class Mirror:

@@ -41,6 +41,22 @@ class RemoteOutput:
         """Whether an earlier attempt finished it, so that it only has to be uploaded."""
         self.path = mirror.path
 
+    def made_from(self, inputs: dict[str, str]) -> None:
+        """Note the digests of what the inputs hold; raise if it is finished and was made from
+        others.
+        """
+        state = self._mirror.state()
+        if not self.is_made:
+            self._mirror.note(state.model_copy(update={"inputs": inputs}))
+        elif state.inputs != inputs:
+            known = inputs | state.inputs
+            other = [name for name in known if state.inputs.get(name) != inputs.get(name)]
+            raise LeakscopeError(
+                f"{self._mirror.address.url} holds a finished {self._making.command} that is not "
+                f"uploaded yet and was made from other contents of {' and '.join(other)}; put "
+                "those back, or choose another --out."
+            )
+
     def finish(self, progress: Progress) -> None:
         """Note that it is made, and upload it."""
         self._mirror.note(

@@ -8,7 +8,7 @@ from typing import Generic, NamedTuple, TypeVar
 from pydantic import BaseModel
 
 from leakscope.records.artifacts import read_json, write_sealed
-from leakscope.records.output_claim import claimed, is_unfinished
+from leakscope.records.output_claim import check_claimable, claimed, is_unfinished
 from leakscope.records.received_files import refuse_special_files
 from leakscope.records.seal import SEAL
 from leakscope.records.tables.row_tables import write_rows
@@ -62,6 +62,11 @@ class StudyKind(Generic[Record]):
             said = sorted(f"{STEPS}/{path.name}" for path in steps.glob("*.json"))
             write_sealed(out / RECORD, record, [*files, *said])
         return record
+
+    def check(self, out: Path) -> None:
+        """Refuse a directory that `into` would refuse; nothing is written."""
+        if not self._is_there(out):
+            check_claimable(out, self.command)
 
     def _is_there(self, out: Path) -> bool:
         """Whether `out` is a finished study of ours."""

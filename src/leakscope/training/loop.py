@@ -14,7 +14,7 @@ from leakscope.records.documents import IntArray
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.earlier_config import digested_training
 from leakscope.records.models.model_config import users_digest
-from leakscope.records.output_claim import MARKER, check_free, claimed
+from leakscope.records.output_claim import MARKER, check_claimable, claimed
 from leakscope.training.checkpoint import find_checkpoint
 from leakscope.training.distributed.crew import crew_of
 from leakscope.training.finished_training import COMMAND, history_of, is_result_of, tidied
@@ -81,8 +81,7 @@ def train(
             "Without validation documents no perplexity tells when to stop; leave out "
             "--until-perplexity, or build the corpus with some."
         )
-    marked = (out / MARKER).exists()
-    if marked and is_result_of(out, corpus, settings, start) and tidied(out):
+    if _has_finished(corpus, out, settings, start) and tidied(out):
         return Trained(out, history_of(out))
     # A checkpoint that reads as ours is a training's, also without the mark of newer versions.
     known = find_checkpoint(out, identity) is not None
@@ -121,9 +120,14 @@ def kept_steps(corpus: Corpus, out: Path, settings: TrainSettings, start: Starti
     something else; nothing is written.
     """
     state = find_checkpoint(out, _identity(corpus, settings, start))
-    if state is None:
-        check_free(out, kept_files())
+    if state is None and not _has_finished(corpus, out, settings, start):
+        check_claimable(out, COMMAND, kept_files())
     return 0 if state is None else state.total_steps
+
+
+def _has_finished(corpus: Corpus, out: Path, settings: TrainSettings, start: StartingPoint) -> bool:
+    """Whether just this training was killed in `out` when all was made."""
+    return (out / MARKER).exists() and is_result_of(out, corpus, settings, start)
 
 
 def _identity(corpus: Corpus, settings: TrainSettings, start: StartingPoint) -> Identity:

@@ -28,7 +28,7 @@ from leakscope.models.subword.loading import is_pretrained
 from leakscope.records.artifacts import read_parquet
 from leakscope.records.documents import Documents
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.output_claim import check_free
+from leakscope.records.output_claim import check_claimable
 from leakscope.records.runs.report_settings import ReportSettings
 from leakscope.records.runs.work_forecast import Forecast, ForecastStage
 from leakscope.training.history import HISTORY
@@ -223,7 +223,7 @@ def report_forecast(job: ReportJob, model: Path, out: Path | None = None) -> For
         path, reports = snapshots_in(path)[-1], len(due)
     subject = job.subject(path, None)
     if out is not None and not job.running.snapshots:
-        check_free(out)
+        check_claimable(out, "report")
         kept = kept_scores(job, subject, out / WORK)
     forecaster = ReportForecaster(
         job.corpus,
