@@ -16,6 +16,7 @@ from leakscope.records.models.public_model import GivenModelRecord
 from leakscope.records.runs.report_settings import ReportSettings
 from small_models import repeated_by, sharp_model, sharp_reader
 from subjects import subject_of
+from told_damage import ToldDamage
 
 WORDS = ["a", "b", "c", "d", "e", "f"]
 TABLES = ("sequences.parquet", "occurrences.parquet", "users.parquet", "metrics.json")
@@ -127,8 +128,10 @@ def test_intact_outputs_are_kept_and_damaged_ones_are_not(corpus, tmp_path, stag
     before = {path: path.stat().st_mtime_ns for each in STAGES for path in kept(out, each)}
     content = kept(out, stage)[0].read_bytes()
     flip(kept(out, stage)[0], 200)
+    told = ToldDamage()
     with pytest.raises(KilledError):
-        report(corpus, out, killed=True)
+        report(corpus, out, killed=True, progress=told)
+    assert told.names == [kept(out, stage)[0].name]
     after = {path: path.stat().st_mtime_ns for each in STAGES for path in kept(out, each)}
     assert {path for path in before if before[path] != after[path]} == {kept(out, stage)[0]}
     assert kept(out, stage)[0].read_bytes() == content

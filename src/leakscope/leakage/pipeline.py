@@ -10,7 +10,7 @@ import numpy as np
 
 from leakscope.corpus.store import Corpus
 from leakscope.engine.local_engine import LocalEngine
-from leakscope.engine.progress import Progress, before_the_end, silent
+from leakscope.engine.progress import Progress, before_the_end, only_warnings, silent
 from leakscope.engine.stages import Engine
 from leakscope.engine.thread_engine import ThreadEngine
 from leakscope.leakage.asking.asked_model import AskedModel, LoadedOnce
@@ -191,7 +191,11 @@ def _evidence(
         return HeldOutEvidence(runs.decoys(settings, counted, words)), owners
     theirs = partial(behind, stand_ins.load, settings.confidence)
     shown = stand_ins.shown(
-        runs.scoring, theirs, settings, runs.piece, replace(counting, progress=silent)
+        runs.scoring,
+        theirs,
+        settings,
+        runs.piece,
+        replace(counting, progress=only_warnings(counting.progress)),
     )
     return StandInEvidence(shown, words), np.union1d(owners, shown.owners())
 
@@ -267,6 +271,7 @@ def _benchmark(
     key = digest_of(list(judge.record.digests))
     asked = ReportSettings(top_k=settings.top_k)
     parts = scoring.score(key, judge.load, asked, SLOW_PIECE_WORDS)
-    theirs, _ = replace(counting, progress=silent).count(parts)
+    going = only_warnings(scoring.progress)
+    theirs, _ = replace(counting, progress=going).count(parts)
     scoring.progress("benchmark", 1, 1)
     return ModelFigures(public_unique_sequences=Measured(int(theirs.sequences.unique.sum())))

@@ -19,7 +19,7 @@ from leakscope.auditing.model_loading import (
 from leakscope.corpus.lexicon import Lexicon
 from leakscope.corpus.store import Corpus
 from leakscope.engine.kept_chunks import NOWHERE, KeptChunks
-from leakscope.engine.progress import Progress
+from leakscope.engine.progress import Progress, silent
 from leakscope.models.interface import LanguageModel
 from leakscope.models.remote.answer_cache import Answers
 from leakscope.models.remote.client import Client
@@ -47,9 +47,9 @@ class CanarySubject:
     identity: dict[str, Any] | None = None
     """All that decides its answers; None: an endpoint's, which are kept by themselves."""
 
-    def kept_in(self, out: Path) -> KeptChunks:
+    def kept_in(self, out: Path, progress: Progress = silent) -> KeptChunks:
         """What an unfinished measurement of this model has kept in the directory `out`."""
-        return NOWHERE if self.identity is None else kept_in(out, [self.identity])
+        return NOWHERE if self.identity is None else kept_in(out, [self.identity], progress)
 
     def require_corpus(self, digest: str) -> None:
         """Raise if the model says that it was trained on another corpus than this one."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from leakscope.auditing.loading_settings import LoadingSettings
 from leakscope.engine.kept_chunks import KeptChunks
+from leakscope.engine.progress import Progress, silent
 from leakscope.records.output_claim import Claim, sweep
 
 WORK = ".work"
@@ -26,9 +27,9 @@ def identity_of(files: str, how: LoadingSettings) -> dict[str, Any]:
     }
 
 
-def kept_in(out: Path, models: Sequence[dict[str, Any]]) -> KeptChunks:
+def kept_in(out: Path, models: Sequence[dict[str, Any]], progress: Progress = silent) -> KeptChunks:
     """What was kept in the directory `out` by a command that asks models of these identities."""
-    return KeptChunks(out / WORK, {"models": list(models)})
+    return KeptChunks(out / WORK, {"models": list(models)}, progress=progress)
 
 
 def take_up(claim: Claim, written: Collection[str], also: Collection[str] = ()) -> None:

@@ -17,6 +17,7 @@ from leakscope.auditing.model_loading import (
 from leakscope.corpus.lexicon import Lexicon
 from leakscope.corpus.store import Corpus
 from leakscope.engine.kept_chunks import NOWHERE, KeptChunks
+from leakscope.engine.progress import Progress, silent
 from leakscope.models.interface import Prefix
 from leakscope.models.remote.endpoint import is_address
 from leakscope.models.subword.causal_model import CausalModel
@@ -86,10 +87,10 @@ class OpenedPair:
         """Whether a search goes through tokens."""
         return isinstance(self.new.model, CausalModel)
 
-    def kept_in(self, out: Path) -> KeptChunks:
+    def kept_in(self, out: Path, progress: Progress = silent) -> KeptChunks:
         """What an unfinished diff of these, in these roles, has kept in the directory `out`."""
         known = [each.identity for each in (self.old, self.new) if each.identity is not None]
-        return kept_in(out, known) if len(known) == 2 else NOWHERE
+        return kept_in(out, known, progress) if len(known) == 2 else NOWHERE
 
     def reversed(self) -> "OpenedPair":
         """With the roles changed."""

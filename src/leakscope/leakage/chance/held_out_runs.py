@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from leakscope.engine.progress import only_warnings
 from leakscope.engine.stages import Engine
 from leakscope.leakage.chance.decoys import Decoys, HeldOutShare, find_decoys
 from leakscope.leakage.correct_runs.corpus_scoring import CorpusScoring
@@ -56,7 +57,8 @@ class HeldOutRuns:
             return Measured.absent(TOO_FEW)
         self.scoring.progress("chance", 0, 1)
         share = HeldOutShare(read, words)
-        counting = CorpusCounting(corpus, self.scoring.work, self.compiled)
+        going = only_warnings(self.scoring.progress)
+        counting = CorpusCounting(corpus, self.scoring.work, self.compiled, going)
         found = find_decoys(parts, share, counted, counting, held.users)
         self.scoring.progress("chance", 1, 1, f"{len(found)} decoys")
         return Measured(found)
