@@ -42,7 +42,7 @@ from leakscope.leakage.scrutiny.validation_answers import ValidationAnswers, wri
 from leakscope.leakage.sequences.counted import TRIE_BYTES, CountedSequences, SequenceCounting
 from leakscope.leakage.subject import Subject, behind
 from leakscope.models.evaluation import perplexity_of
-from leakscope.records.artifacts import digest_of, seal_files, write_json, write_sealed
+from leakscope.records.artifacts import seal_files, write_json, write_sealed
 from leakscope.records.documents import IntArray
 from leakscope.records.measured import Measured
 from leakscope.records.models.model_config import ModelConfig
@@ -118,14 +118,14 @@ def audit_into(
     scoring = CorpusScoring(corpus, run.work, resources.engine, progress, subject.users)
     load = subject.interface(settings.confidence)
     words = piece_words(subject)
-    parts = scoring.score(subject.digest, load, settings, words)
+    parts = scoring.score(subject.identity, load, settings, words)
     if not parts and subject.users is not None:
         raise nobody_trained_on()
     counting = resources.counting(scoring)
     counted, sizes = counting.count(parts)
     part = None if subject.users is None else sizes.of(subject.users)
     asked = corpus.counts().words if part is None else part.words
-    runs = HeldOutRuns(scoring, subject.digest, load, words, resources.compiled)
+    runs = HeldOutRuns(scoring, subject.identity, load, words, resources.compiled)
     evidence, owners = _evidence(runs, subject, settings, counted, asked, counting)
     judge = _judge(None if public is None else public(owners), scoring)
     model, measure = _asked(subject, scoring, settings), not subject.measured
@@ -210,7 +210,7 @@ def _judge(model: PublicModel | None, scoring: CorpusScoring) -> PublicJudge | N
 def _asked(subject: Subject, scoring: CorpusScoring, settings: ReportSettings) -> AskedModel:
     """The model under audit, asked by the engine that scores."""
     identity = {
-        "model": subject.digest,
+        "model": subject.identity.digest,
         "lexicon": scoring.corpus.manifest.lexicon_digest,
         "confidence": settings.confidence,
         "block_list": settings.block_list,
@@ -268,9 +268,8 @@ def _benchmark(
         why = "without unique sequences no model was retrained"
         return ModelFigures(public_unique_sequences=Measured.absent(why))
     scoring.progress("benchmark", 0, 1)
-    key = digest_of(list(judge.record.digests))
     asked = ReportSettings(top_k=settings.top_k)
-    parts = scoring.score(key, judge.load, asked, SLOW_PIECE_WORDS)
+    parts = scoring.score(judge.identity, judge.load, asked, SLOW_PIECE_WORDS)
     going = only_warnings(scoring.progress)
     theirs, _ = replace(counting, progress=going).count(parts)
     scoring.progress("benchmark", 1, 1)

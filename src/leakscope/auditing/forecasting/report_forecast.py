@@ -227,11 +227,11 @@ def kept_scores(job: ReportJob, subject: Subject, work: Path) -> KeptScores:
     """What a killed report has scored and kept in `work`."""
     scoring = CorpusScoring(job.corpus, work, LocalEngine(), silent, subject.users)
     piece = piece_words(subject)
-    scored = scoring.kept_words(subject.digest, job.settings, piece)
+    scored = scoring.kept_words(subject.identity, job.settings, piece)
     if not job.corpus.held_out.words:
         return KeptScores(scored)
     held, plain = held_out_scoring(scoring, job.settings)
-    return KeptScores(scored, round(held.share * held.kept_words(subject.digest, plain, piece)))
+    return KeptScores(scored, round(held.share * held.kept_words(subject.identity, plain, piece)))
 
 
 def report_forecast(job: ReportJob, model: Path, out: Path | None = None) -> Forecast:

@@ -5,14 +5,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from leakscope.auditing.integrity.kept_work import identity_of, kept_in
+from leakscope.auditing.integrity.kept_work import exact_identity, kept_in
 from leakscope.auditing.loading_settings import LoadingSettings
 from leakscope.auditing.model_loading import (
     answers_digest,
     check_base,
     load_pretrained,
+    pretrained_identity,
     pretrained_name,
     with_base_found,
+    word_identity,
 )
 from leakscope.corpus.lexicon import Lexicon
 from leakscope.corpus.store import Corpus
@@ -25,7 +27,6 @@ from leakscope.models.subword.files.deciding_files import ADAPTER
 from leakscope.models.subword.hub import find_model
 from leakscope.models.subword.loading import is_pretrained
 from leakscope.models.word.model_directory import (
-    answers_digest_of,
     load_config,
     load_model,
     weights_digest,
@@ -131,12 +132,13 @@ def _open(path: Path, other: Path, how: LoadingSettings) -> Snapshot:
     if not is_pretrained(path):
         config = load_config(path)
         model = load_model(path, how.device)
-        identity = identity_of(answers_digest_of(path), how)
+        identity = exact_identity(word_identity([path], how), how)
         return Snapshot(path.resolve().name, weights_digest(path), model, config, identity)
     how = replace(how, base=_base(path, other, how))
     digest = answers_digest(path, how)
     loaded = load_pretrained(path, how)
-    return Snapshot(pretrained_name(path), digest, loaded, identity=identity_of(digest, how))
+    identity = exact_identity(pretrained_identity(path, digest, how), how)
+    return Snapshot(pretrained_name(path), digest, loaded, identity=identity)
 
 
 def _base(path: Path, other: Path, how: LoadingSettings) -> Path | None:

@@ -10,6 +10,7 @@ from leakscope.leakage.correct_runs.corpus_scoring import CorpusScoring
 from leakscope.leakage.correct_runs.score_stage import words_in
 from leakscope.leakage.counts.corpus_counting import CorpusCounting
 from leakscope.leakage.sequences.counted import CountedSequences
+from leakscope.models.answer_identity import AnswerIdentity
 from leakscope.models.interface import LanguageModel
 from leakscope.records.measured import Measured
 from leakscope.records.runs.report_settings import ReportSettings
@@ -26,10 +27,10 @@ TOO_FEW = "too few held-out documents were drawn; give more --decoy-words"
 
 @dataclass(frozen=True)
 class HeldOutRuns:
-    """A model and how it is run; `load` brings it."""
+    """A model and how it is run; `load` brings it, whose answers `model` decides."""
 
     scoring: CorpusScoring
-    digest: str
+    model: AnswerIdentity
     load: Callable[[], LanguageModel]
     piece: int
     """Words that are scored at a time."""
@@ -51,7 +52,7 @@ class HeldOutRuns:
         held, plain = held_out_scoring(self.scoring, settings)
         if not held.words():
             return Measured.absent(NONE_OF_THESE)
-        parts = held.score(self.digest, self.load, plain, self.piece)
+        parts = held.score(self.model, self.load, plain, self.piece)
         read = sum(words_in(part) for part in parts)
         if not read:
             return Measured.absent(TOO_FEW)
