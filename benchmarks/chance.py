@@ -27,8 +27,8 @@ import leakscope
 from leakscope.corpus.store import Corpus
 from leakscope.leakage.pipeline import audit
 from leakscope.leakage.subject import Subject
+from leakscope.models.answer_identity import AnswerIdentity
 from leakscope.models.word.model_directory import load_config, load_model
-from leakscope.records.models.model_figures import ModelFigures
 from leakscope.records.runs.report_settings import ReportSettings
 
 SHAPE = {
@@ -89,8 +89,9 @@ def foreign_report(model: Path, corpus: Path, out: Path, k: int) -> None:
     """On a word-level model of another corpus, which `leakscope report` refuses."""
     on = Corpus.open(corpus)
     load = partial(_foreign, model, on)
+    identity = AnswerIdentity(model.name)
     audit(
-        Subject(model.name, "foreign", load_config(model), load, ModelFigures()), on, out,
+        Subject(model.name, "foreign", load_config(model), load, identity), on, out,
         ReportSettings(top_k=k, least_context=0, validation_words=2000),
     )  # fmt: skip
 

@@ -19,6 +19,7 @@ from leakscope.engine.cluster.ray_engine import RayEngine
 from leakscope.leakage.correct_runs.corpus_scoring import CorpusScoring
 from leakscope.leakage.counts.corpus_counting import CorpusCounting
 from leakscope.leakage.counts.trie import Trie
+from leakscope.models.answer_identity import AnswerIdentity
 from leakscope.records.runs.report_settings import ReportSettings
 
 REPEATS = 5
@@ -74,7 +75,7 @@ def scored(on: Corpus, model: Path, workers: int, piece: int) -> Steady:
     with tempfile.TemporaryDirectory() as work, RayEngine(workers=workers) as engine:
         scoring = CorpusScoring(on, Path(work), engine, marks)
         load = partial(load_word_level, model, on.path, LoadingSettings(threads=1), None)
-        scoring.score("m", load, ReportSettings(), piece)
+        scoring.score(AnswerIdentity("m"), load, ReportSettings(), piece)
     return marks.steady()
 
 

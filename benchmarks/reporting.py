@@ -14,6 +14,7 @@ from leakscope.leakage.pipeline import Resources, audit
 from leakscope.leakage.scrutiny.public_surprise import public_answers
 from leakscope.leakage.sequences.members import Members
 from leakscope.leakage.subject import Subject
+from leakscope.models.answer_identity import AnswerIdentity
 from leakscope.models.word.model_directory import load_model
 from leakscope.models.word.word_model import WordModel
 from leakscope.records.artifacts import read_parquet
@@ -53,7 +54,7 @@ def lines(words: int = 10_000_000, learned_on: int = 300_000) -> list[Line]:
     on = material.corpus(words)
     plain = material.model("lstm-2x128", material.corpus(learned_on)).reading(on.lexicon)
     timed = Timed(plain)
-    subject = Subject("bench", "bench", RECORD, lambda: timed)
+    subject = Subject("bench", "bench", RECORD, lambda: timed, AnswerIdentity("bench"))
     found = []
     for reveal in (False, True):
         timed.spent.clear()
@@ -76,7 +77,7 @@ def public_lines(words: int = 1_000_000, learned_on: int = 300_000) -> list[Line
     on, small = material.corpus(words), material.corpus(learned_on)
     audited = material.model("lstm-2x128", small).reading(on.lexicon)
     public = material.model_path("gru-160-512", small)
-    subject = Subject("bench", "bench", RECORD, lambda: audited)
+    subject = Subject("bench", "bench", RECORD, lambda: audited, AnswerIdentity("bench"))
     folder = Path(tempfile.mkdtemp(prefix="leakscope-bench-"))
     try:
         whole = seconds(lambda: _report(subject, on, folder / "run", False))

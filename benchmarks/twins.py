@@ -49,6 +49,7 @@ from leakscope.engine.progress import silent
 from leakscope.leakage.chance.stand_ins import StandIns
 from leakscope.leakage.pipeline import audit
 from leakscope.leakage.subject import Subject
+from leakscope.models.answer_identity import AnswerIdentity
 from leakscope.models.word.model_directory import weights_digest
 from leakscope.models.wrappers.by_user import ByUser
 from leakscope.records.artifacts import read_parquet
@@ -273,7 +274,9 @@ def in_the_models_place(
     """
     config = CallersNetworkRecord(architecture=NetworkShape(kind="twins"))
     asked = ReportSettings(top_k=k, least_context=0, validation_words=1000, reveal=True)
-    subject = Subject("twins", str(out), config, partial(_as_one, twins, case.corpus))
+    subject = Subject(
+        "twins", str(out), config, partial(_as_one, twins, case.corpus), AnswerIdentity(str(out))
+    )
     corpus, how = Corpus.open(case.corpus), LoadingSettings(threads=1)
     source = public_source(
         PublicSettings(str(public)), None, corpus, how=how, progress=silent
@@ -282,7 +285,9 @@ def in_the_models_place(
     if stand_ins is not None:
         digests = tuple(weights_digest(fold) for fold in sorted(stand_ins.glob("fold-*")))
         record = StandInsRecord(name="stand-ins", digests=digests, folds=len(digests))
-        standing = StandIns(record, partial(_as_one, stand_ins, case.corpus))
+        standing = StandIns(
+            record, partial(_as_one, stand_ins, case.corpus), AnswerIdentity(str(stand_ins))
+        )
     return audit(replace(subject, stand_ins=standing), corpus, out, asked, public=source)
 
 

@@ -11,6 +11,7 @@ from leakscope.auditing.forecasting.report_forecast import TimedScoring
 from leakscope.auditing.forecasting.training_forecast import timed_steps
 from leakscope.cli.app import main
 from leakscope.records.errors import LeakscopeError
+from leakscope.records.runs.work_forecast import kept_said
 
 SHAPE = {"arch": "gru", "hidden": 16, "embedding": 12, "vocabulary": 300, "threads": 1}
 
@@ -170,3 +171,32 @@ def test_snapshots_are_counted(made, tmp_path):
     )
     count = {stage.name: stage.seconds for stage in one.stages}["count"]
     assert {stage.name: stage.seconds for stage in all_of_them.stages}["count"] == 2 * count
+
+
+def test_what_is_begun_of_cross_fitted_models_is_kept(made, tmp_path):
+    options = {"public": "crossfit", "public_dir": tmp_path / "public", "folds": 2, "top_k": 3}
+    model = tmp_path / "model"
+    leakscope.train(made / "corpus", model, epochs=6, checkpoint_steps=1, **SHAPE)
+
+    def public_models():
+        found = leakscope.forecast.report(model, made / "corpus", **options)
+        return next(stage for stage in found.stages if stage.name == "public models")
+
+    fresh = public_models()
+    assert fresh.work == "2 trainings"
+    with pytest.raises(KilledError):
+        leakscope.report(
+            model,
+            made / "corpus",
+            tmp_path / "run",
+            progress=killed_at("fold-001 train", 4),
+            **options,
+        )
+    before = content(tmp_path)
+    found = public_models()
+    assert found.work == "2 trainings; 1 is kept; 3 steps of one that is begun"
+    assert found.seconds < fresh.seconds / 2 and content(tmp_path) == before
+
+
+def test_one_is_kept_and_several_are():
+    assert [kept_said(count) for count in (0, 1, 2000)] == ["", "; 1 is kept", "; 2,000 are kept"]

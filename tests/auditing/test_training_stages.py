@@ -72,7 +72,7 @@ def test_ratios_are_to_the_finished_models_and_chance_asks_those_of_the_same_sta
     assert found.record.stage.epochs == (2.0,) * len(ends)
     assert found.record.stage.digests == digests_of(stages)
     documents = corpus.load()
-    for load, folders in ((found.load, ends), (found.alike, stages)):
+    for load, folders in ((found.load, ends), (found.alike.load, stages)):
         models = [load_model(folder).reading(corpus.lexicon) for folder in folders]
         plain = ByUser(models, partial(fold_of, folds=len(models)))
         assert np.allclose(answers_of(load(), documents), answers_of(plain, documents), atol=1e-5)
@@ -83,7 +83,7 @@ def test_ratios_are_to_the_finished_models_and_chance_asks_those_of_the_same_sta
     finished = found_for(model, corpus, choice)
     assert finished.record.stage is None and finished.record.digests == digests_of(ends)
     assert np.array_equal(
-        answers_of(finished.alike(), documents), answers_of(found.load(), documents)
+        answers_of(finished.alike.load(), documents), answers_of(found.load(), documents)
     )
 
 

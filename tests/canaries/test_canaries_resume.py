@@ -5,6 +5,7 @@ import pytest
 import leakscope
 from leakscope.canaries import attack_batches, score_batches
 from stopped_calls import StoppedCalls, StoppedError, contents, flip, kept
+from told_damage import ToldDamage
 
 SAMPLED = {"samples": 600, "method": "sample", "bootstrap": 10}
 
@@ -79,9 +80,10 @@ def test_only_what_is_damaged_is_made_again(planted, tmp_path, monkeypatch, comm
     spoilt = [min(before), max(before)]
     for path in spoilt:
         flip(path)
-    again = calls(monkeypatch, len(spoilt) + 1)
+    again, told = calls(monkeypatch, len(spoilt) + 1), ToldDamage()
     with pytest.raises(StoppedError):
-        measured(command, planted, out)
+        measured(command, planted, out, progress=told)
+    assert set(told.names) == {path.name for path in spoilt}
     after = kept(out)
     assert {path for path in before if before[path] != after[path]} == set(spoilt)
     assert again.count == len(spoilt) + 1

@@ -12,10 +12,13 @@ from leakscope.engine.progress import silent
 from leakscope.leakage.pipeline import Resources, audit
 from leakscope.leakage.run_tables import sequence_table, user_table
 from leakscope.leakage.scrutiny.public_surprise import PublicModel
+from leakscope.models import answer_identity
+from leakscope.models.answer_identity import AnswerIdentity
 from leakscope.records.models.public_model import GivenModelRecord
 from leakscope.records.runs.report_settings import ReportSettings
 from small_models import repeated_by, sharp_model, sharp_reader
 from subjects import subject_of
+from told_damage import ToldDamage
 
 WORDS = ["a", "b", "c", "d", "e", "f"]
 TABLES = ("sequences.parquet", "occurrences.parquet", "users.parquet", "metrics.json")
@@ -53,17 +56,24 @@ def small_parts(monkeypatch):
     monkeypatch.setattr(user_table, "ROWS", 3)
 
 
-def report(corpus, out, killed=False, progress=silent, resources=None, asked=ASKED):
-    """A report; or one that is killed when all stages have run, just before it is finished."""
+MINE, OTHERS = AnswerIdentity("m"), AnswerIdentity("d")
+
+
+def report(
+    corpus, out, killed=False, progress=silent, resources=None, asked=ASKED, of=(MINE, OTHERS)
+):
+    """A report; or one that is killed when all stages have run, just before it is finished. `of`:
+    what decides the answers of the model, and of the public one.
+    """
     model, other = (partial(sharp_reader, corpus.path, "gru", WORDS, seed) for seed in (3, 4))
-    judge = PublicModel(GivenModelRecord(name="other", digests=("d",)), other)
+    judge = PublicModel(GivenModelRecord(name="other", digests=("d",)), other, of[1])
 
     def page(_):
         if killed:
             raise KilledError
 
     audit(
-        subject_of(model),
+        replace(subject_of(model), identity=of[0]),
         corpus,
         out,
         asked,
@@ -127,8 +137,10 @@ def test_intact_outputs_are_kept_and_damaged_ones_are_not(corpus, tmp_path, stag
     before = {path: path.stat().st_mtime_ns for each in STAGES for path in kept(out, each)}
     content = kept(out, stage)[0].read_bytes()
     flip(kept(out, stage)[0], 200)
+    told = ToldDamage()
     with pytest.raises(KilledError):
-        report(corpus, out, killed=True)
+        report(corpus, out, killed=True, progress=told)
+    assert told.names == [kept(out, stage)[0].name]
     after = {path: path.stat().st_mtime_ns for each in STAGES for path in kept(out, each)}
     assert {path for path in before if before[path] != after[path]} == {kept(out, stage)[0]}
     assert kept(out, stage)[0].read_bytes() == content
@@ -215,3 +227,57 @@ def test_parts_of_other_settings_are_not_used(corpus, tmp_path, small_parts, nam
     with pytest.raises(KilledError):
         report(corpus, tmp_path / "run", killed=True)
     assert report(corpus, tmp_path / "run", asked=changed) == wanted
+
+
+PUBLIC = ("public", "known-words")
+OF_THE_MODEL = ("score", "held-out", "sample", "least-context", "other-contexts")
+
+
+def made_again(corpus, out, of):
+    """The stages of which a killed report, given again, makes all outputs anew, and those of which
+    it makes none.
+    """
+    before = {path: path.stat().st_mtime_ns for each in STAGES for path in kept(out, each)}
+    with pytest.raises(KilledError):
+        report(corpus, out, killed=True, of=of)
+    now = {each: kept(out, each) for each in STAGES}
+    new = {each: [path for path in paths if path not in before] for each, paths in now.items()}
+    assert all(path.stat().st_mtime_ns == made for path, made in before.items())
+    every = {each for each in STAGES if 2 * len(new[each]) == len(now[each])}
+    return every, {each for each in STAGES if not new[each]}
+
+
+def other_version(monkeypatch, package):
+    known = answer_identity.version
+    said = lambda name: "0.0.1" if name == package else known(name)  # noqa: E731
+    monkeypatch.setattr(answer_identity, "version", said)
+
+
+@pytest.fixture
+def begun(corpus, tmp_path):
+    with pytest.raises(KilledError):
+        report(corpus, tmp_path / "run", killed=True)
+    return tmp_path / "run"
+
+
+def test_what_the_same_model_has_answered_is_kept(corpus, begun):
+    assert made_again(corpus, begun, (MINE, OTHERS)) == (set(), set(STAGES))
+
+
+@pytest.mark.parametrize("package", ["torch", "numpy"])
+def test_another_version_answers_anew(corpus, begun, monkeypatch, package):
+    other_version(monkeypatch, package)
+    every, _ = made_again(corpus, begun, (MINE, OTHERS))
+    assert every >= {*OF_THE_MODEL, *PUBLIC}
+
+
+CHANGED = {"files": "n", "device": "cuda", "dtype": "bfloat16", "chat_template": "user"}
+
+
+@pytest.mark.parametrize("what", CHANGED)
+def test_another_model_answers_anew(corpus, begun, what):
+    changed = {what: CHANGED[what]}
+    every, none = made_again(corpus, begun, (replace(MINE, **changed), OTHERS))
+    assert every >= set(OF_THE_MODEL) and none >= set(PUBLIC)
+    every, none = made_again(corpus, begun, (MINE, replace(OTHERS, **changed)))
+    assert every == set(PUBLIC) and none == set(STAGES) - set(PUBLIC)

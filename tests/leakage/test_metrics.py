@@ -4,6 +4,7 @@ import pytest
 
 from leakscope.leakage.pipeline import audit
 from leakscope.leakage.scrutiny.public_surprise import PublicModel
+from leakscope.models.answer_identity import AnswerIdentity
 from leakscope.records.measured import Measured
 from leakscope.records.models.model_figures import ModelFigures
 from leakscope.records.models.public_model import GivenModelRecord
@@ -25,7 +26,9 @@ MAY_BE_NULL = [
 def measured(make_corpus, tmp_path, script, figures=None, *, public=False, **settings):
     corpus = make_corpus(ROWS)
     model = ScriptedModel(corpus.lexicon, script)
-    judge = PublicModel(GivenModelRecord(name="p", digests=("d",)), lambda: model)
+    judge = PublicModel(
+        GivenModelRecord(name="p", digests=("d",)), lambda: model, AnswerIdentity("d")
+    )
     return audit(
         subject_of(lambda: model, figures=figures),
         corpus,

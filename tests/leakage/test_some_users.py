@@ -8,6 +8,7 @@ import pytest
 
 from leakscope.leakage.pipeline import Resources, audit
 from leakscope.leakage.scrutiny.public_surprise import PublicModel
+from leakscope.models.answer_identity import AnswerIdentity
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.public_model import GivenModelRecord
 from leakscope.records.runs.report_settings import AuditedUsers, ReportSettings
@@ -28,7 +29,9 @@ def run_for(make_corpus, tmp_path):
     rows = repeated_by(model, users=9, documents=60, length=12)
     corpus = make_corpus(rows, validation=0.1, shard_words=200)
     other = sharp_model("gru", WORDS, seed=5).reading(corpus.lexicon)
-    judge = PublicModel(GivenModelRecord(name="other", digests=("d",)), lambda: other)
+    judge = PublicModel(
+        GivenModelRecord(name="other", digests=("d",)), lambda: other, AnswerIdentity("d")
+    )
 
     def make(users, **changes):
         out = tmp_path / f"run-{users}-{len(changes)}"

@@ -12,6 +12,7 @@ from leakscope.records.output_claim import MARKER
 from leakscope.studies.canary_steps import plant_step
 from leakscope.studies.kept_results import KeptResults, Step
 from remote_artifacts import files_of
+from told_damage import ToldDamage
 
 
 def counter():
@@ -69,8 +70,10 @@ def test_a_damaged_result_is_made_again(tmp_path, folder, spoil):
         file.unlink()
     else:
         file.write_text("as it wbs" if spoil == "flip" else "as it")
-    kept = KeptResults(tmp_path / "steps", counter())
+    told = ToldDamage()
+    kept = KeptResults(tmp_path / "steps", counter(), told)
     assert not kept.has(known) and kept[known] == first
+    assert told.names == ([first.name] if folder or spoil != "remove" else [])
     assert file.read_text() == "as it was" and len(made) == 2
     if folder:  # what a later step adds is no damage
         (first / "added").write_text("more")

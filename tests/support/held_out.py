@@ -15,6 +15,7 @@ from leakscope.leakage.chance.decoys import Decoys
 from leakscope.leakage.chance.held_out_runs import HeldOutRuns
 from leakscope.leakage.correct_runs.corpus_scoring import CorpusScoring
 from leakscope.leakage.sequences.counted import SequenceCounting
+from leakscope.models.answer_identity import AnswerIdentity
 from leakscope.records.runs.report_settings import ReportSettings
 from small_models import repeated_by
 
@@ -42,9 +43,9 @@ def decoys_of(model, corpus: Corpus, folder: Path, k: int) -> Decoys:
     engine, load = LocalEngine(), lambda: model.reading(corpus.lexicon)
     scoring, asked = CorpusScoring(corpus, folder, engine, lambda *_: None), ReportSettings(top_k=k)
     counted, _ = SequenceCounting(corpus, folder, engine).count(
-        scoring.score("m", load, asked, 1000)
+        scoring.score(AnswerIdentity("m"), load, asked, 1000)
     )
-    heard = HeldOutRuns(scoring, "m", load, 1000, engine)
+    heard = HeldOutRuns(scoring, AnswerIdentity("m"), load, 1000, engine)
     return heard.decoys(asked, counted, corpus.counts().words).value
 
 

@@ -12,6 +12,7 @@ from leakscope.updates import beam_search, model_pair, rank_batches
 from leakscope.updates.best_extensions import BestSoFar, Extensions
 from small_update import SECRET
 from stopped_calls import StoppedCalls, StoppedError, contents, flip, kept
+from told_damage import ToldDamage
 
 WORK = {
     (beam_search, "extensions"): beam_search.extensions,
@@ -114,8 +115,10 @@ def test_every_kept_file_is_checked_and_made_again_alone(update, asked, tmp_path
         calls(monkeypatch)
         last = StoppedCalls(rank_batches.score_entries, 2 if stage == "rank" else 1)
         monkeypatch.setattr(rank_batches, "score_entries", last)  # the last rank is never kept
+        told = ToldDamage()
         with pytest.raises(StoppedError):
-            differing(update, out, **asked["whole"])
+            differing(update, out, progress=told, **asked["whole"])
+        assert told.names == [spoilt.name]
         after = kept(out)
         assert {path for path in before if before[path] != after[path]} == {spoilt}
         assert spoilt.read_bytes() == content
@@ -135,9 +138,10 @@ def test_the_state_of_a_length_is_used_unless_it_is_damaged(update, asked, tmp_p
         assert len(states) == 2
         for path in states[:spoilt]:
             flip(path)
-        rest = calls(monkeypatch)
-        assert differing(update, out, **asked["whole"]) == wanted
+        rest, told = calls(monkeypatch), ToldDamage()
+        assert differing(update, out, progress=told, **asked["whole"]) == wanted
         assert rest.count == whole.count - 2 + more
+        assert set(told.names) == {path.name for path in states[:spoilt]}
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,10 @@ from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress, silent
 from leakscope.leakage.pipeline import Resources, audit
 from leakscope.leakage.subject import Subject
+from leakscope.models.answer_identity import AnswerIdentity
 from leakscope.models.subword.causal_model import causal_model
 from leakscope.models.subword.soundness import check_tokenizer
+from leakscope.records.artifacts import digest_of
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.audited_model import (
     CallersNetworkRecord,
@@ -80,7 +82,7 @@ def report_on(
                 progress=TrainingProgress(step=step, epoch=epoch),
             ),
             load=lambda: model.reading(opened.lexicon),
-            packages=CAUSAL_PACKAGES,
+            identity=_identity(network, tokenizer),
             measured=False,
         )
         return audit(
@@ -109,6 +111,18 @@ def weights_digest(network: torch.nn.Module) -> str:
         digest.update(name.encode())
         digest.update(weight.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
     return digest.hexdigest()
+
+
+def _identity(network: Any, tokenizer: Any) -> AnswerIdentity:
+    """What decides the answers of a network in memory, with its tokenizer."""
+    weight = next(network.parameters())
+    speaks = [tokenizer.backend_tokenizer.to_str(), str(tokenizer.special_tokens_map)]
+    return AnswerIdentity(
+        digest_of([weights_digest(network), str(network.config), *speaks]),
+        weight.device.type,
+        str(weight.dtype).removeprefix("torch."),
+        packages=CAUSAL_PACKAGES,
+    )
 
 
 class LeakageCallback(TrainerCallback):  # type: ignore[misc]

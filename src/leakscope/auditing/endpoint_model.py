@@ -6,6 +6,7 @@ from leakscope.auditing.known_figures import ASK, TEXT_ONLY
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress
 from leakscope.leakage.subject import Subject
+from leakscope.models.answer_identity import AnswerIdentity
 from leakscope.models.interface import LanguageModel
 from leakscope.models.remote.answer_cache import Answers
 from leakscope.models.remote.client import Client
@@ -65,6 +66,7 @@ def served_subject(endpoint: Endpoint, connection: Connection, name: str | None)
         digest=digest_of(endpoint.record()),
         config=EndpointRecord.model_validate(endpoint.record()),
         load=connection,
+        identity=AnswerIdentity(digest_of(endpoint.record()), "served", packages=("numpy",)),
         figures=ModelFigures.without_training(TEXT_ONLY if endpoint.mode == "text" else ASK),
         measured=False,
         confirm=connection.confirm,

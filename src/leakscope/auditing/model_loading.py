@@ -1,6 +1,7 @@
 """Open any model that a report can be made on: word-level ones, and causal ones from elsewhere."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,19 +9,22 @@ from pydantic import ValidationError
 
 from leakscope.auditing.loading_settings import LoadingSettings
 from leakscope.corpus.store import Corpus
+from leakscope.models.answer_identity import HERE, AnswerIdentity
+from leakscope.models.device import device_kind
 from leakscope.models.interface import LanguageModel
 from leakscope.models.subword.adapters import base_of
 from leakscope.models.subword.causal_model import CausalModel
 from leakscope.models.subword.files.deciding_files import ADAPTER, model_files
 from leakscope.models.subword.hub import find_model, origin_of
 from leakscope.models.subword.loading import is_pretrained, load_causal
-from leakscope.models.word.model_directory import load_model
+from leakscope.models.word.model_directory import answers_digest_of, load_model
 from leakscope.records.artifacts import damaged, digest_of, digest_of_file
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.audited_model import CausalModelRecord, HubOrigin, NetworkShape
 from leakscope.records.models.carried_privacy import read_carried
 
-CAUSAL_PACKAGES = ("transformers", "tokenizers")
+CAUSAL_PACKAGES = (*HERE, "transformers", "tokenizers")
+"""What computes the answers of every causal model."""
 
 
 def with_base_found(how: LoadingSettings) -> LoadingSettings:
@@ -70,11 +74,29 @@ def answers_digest(path: Path, how: LoadingSettings) -> str:
     return pretrained_digest(path, how.base) + how.dtype
 
 
-def pretrained_packages(path: Path) -> tuple[str, ...]:
-    """The packages that compute a causal model's answers, besides torch."""
-    if _is_adapter(path):
-        return (*CAUSAL_PACKAGES, "peft")
-    return (*CAUSAL_PACKAGES, "gguf") if path.suffix.lower() == ".gguf" else CAUSAL_PACKAGES
+def word_identity(paths: Sequence[Path], how: LoadingSettings) -> AnswerIdentity:
+    """What decides the answers of word-level models that are asked as one. They compute in float32
+    and read no texts.
+    """
+    files = digest_of([answers_digest_of(path) for path in paths])
+    return AnswerIdentity(files, device_kind(how.device))
+
+
+def pretrained_identity(path: Path, digest: str, how: LoadingSettings) -> AnswerIdentity:
+    """What decides the answers of the causal model in `path`, whose `answers_digest` this is."""
+    packages = (*CAUSAL_PACKAGES, *_packages_of_format(path, how))
+    return AnswerIdentity(digest, device_kind(how.device), how.dtype, how.chat_template, packages)
+
+
+def _packages_of_format(path: Path, how: LoadingSettings) -> list[str]:
+    """What else computes a causal model's weights, or its texts."""
+    beneath = base_of(path, how.base) if _is_adapter(path) else path
+    needed = {
+        "peft": _is_adapter(path),
+        "gguf": beneath.suffix.lower() == ".gguf",
+        "jinja2": how.chat_template is not None,
+    }
+    return [name for name, is_needed in needed.items() if is_needed]
 
 
 def pretrained_config(path: Path, how: LoadingSettings) -> CausalModelRecord:

@@ -11,8 +11,9 @@ from leakscope.auditing.model_loading import (
     check_base,
     load_for_corpus,
     pretrained_config,
+    pretrained_identity,
     pretrained_name,
-    pretrained_packages,
+    word_identity,
 )
 from leakscope.corpus.store import Corpus
 from leakscope.leakage.subject import Subject
@@ -55,8 +56,8 @@ def _pretrained(path: Path, corpus: Corpus, how: LoadingSettings, name: str | No
         else digest_of([digest, {"chat_template": chat.model_dump()}]),
         config=pretrained_config(path, how).model_copy(update={"chat_template": chat}),
         load=partial(load_for_corpus, path, corpus.path, how),
+        identity=pretrained_identity(path, digest, how),
         figures=ModelFigures.without_training(ASK),
-        packages=pretrained_packages(path),
         measured=False,
     )
 
@@ -87,6 +88,7 @@ def _word_level(
         digest=weights_digest(path) if (path / "model.safetensors").exists() else "",
         config=config,
         load=partial(load_word_level, path, corpus.path, how, block_list),
+        identity=word_identity([path], how),
         figures=figures_of_training(config, corpus),
     )
 

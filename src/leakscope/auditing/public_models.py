@@ -10,7 +10,9 @@ from leakscope.auditing.model_loading import (
     answers_digest,
     hub_origin,
     load_for_corpus,
+    pretrained_identity,
     pretrained_name,
+    word_identity,
 )
 from leakscope.auditing.provenance import (
     prove_unseen,
@@ -32,6 +34,7 @@ from leakscope.auditing.training_recipe import Recipe, differences_from, recipe_
 from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress
 from leakscope.leakage.scrutiny.public_surprise import PublicModel, PublicSource
+from leakscope.models.answer_identity import AnswerIdentity
 from leakscope.models.interface import LanguageModel
 from leakscope.models.subword.hub import find_model
 from leakscope.models.subword.loading import is_pretrained
@@ -161,7 +164,9 @@ def _retrained(
 ) -> PublicModel:
     """A model that was trained without the owners of unique sequences, proven to be so."""
     if not len(owners):
-        return PublicModel(RetrainedModelRecord(name="none needed", digests=()), _nothing)
+        return PublicModel(
+            RetrainedModelRecord(name="none needed", digests=()), _nothing, AnswerIdentity("")
+        )
     target = train_without_owners(corpus, folder, recipe, owners, how.threads, progress)
     prove_unseen(target, corpus, users_digest(owners))
     digest = weights_digest(target)
@@ -172,12 +177,13 @@ def _retrained(
         users_left_out=len(owners),
         stage=stage_record(audited, [target]),
     )
-    stage, load = (
-        at_stage_of(audited, target),
-        partial(load_for_corpus, corpus=corpus.path, how=how),
-    )
-    alike = None if stage is None else partial(load, stage)
-    return PublicModel(record, partial(load, target), alike)
+    stage = at_stage_of(audited, target)
+    load = partial(load_for_corpus, corpus=corpus.path, how=how)
+    model = PublicModel(record, partial(load, target), word_identity([target], how))
+    if stage is None:
+        return model
+    then = replace(model, load=partial(load, stage), identity=word_identity([stage], how))
+    return replace(model, alike=then)
 
 
 def _crossfitted(
@@ -203,8 +209,11 @@ def _crossfitted(
     )
     stages = None if audited is None or otherwise else stages_of(audited, folders)
     load = partial(_load_folds, corpus=corpus.path, how=how)
-    alike = None if stages is None else partial(load, stages)
-    return PublicModel(record, partial(load, folders), alike)
+    model = PublicModel(record, partial(load, folders), word_identity(folders, how))
+    if stages is None:
+        return model
+    then = replace(model, load=partial(load, stages), identity=word_identity(stages, how))
+    return replace(model, alike=then)
 
 
 def _otherwise(folders: list[Path], audited: Path | None) -> tuple[str, ...]:
@@ -239,7 +248,8 @@ def _given(
         warnings=tuple(seen_warnings(config, digest, audited, corpus, owners)),
         parameters=config.parameters,
     )
-    return PublicModel(record, partial(load_for_corpus, path, corpus.path, how))
+    load = partial(load_for_corpus, path, corpus.path, how)
+    return PublicModel(record, load, word_identity([path], how))
 
 
 def _pretrained(
@@ -252,7 +262,8 @@ def _pretrained(
         owners_judged=len(owners),
         hub=hub_origin(path),
     )
-    return PublicModel(record, partial(load_for_corpus, path, corpus.path, how))
+    load = partial(load_for_corpus, path, corpus.path, how)
+    return PublicModel(record, load, pretrained_identity(path, digest, how))
 
 
 def _nothing() -> LanguageModel:

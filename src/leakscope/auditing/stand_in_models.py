@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from leakscope.auditing.loading_settings import LoadingSettings
+from leakscope.auditing.model_loading import word_identity
 from leakscope.auditing.model_subject import load_word_level
 from leakscope.auditing.provenance import prove_unseen
 from leakscope.auditing.public_settings import CROSSFIT, PublicSettings
@@ -71,7 +72,8 @@ def stand_ins_of(
         digests=tuple(weights_digest(folder) for folder in folders),
         folds=len(folders),
     )
-    return StandIns(record, partial(_load, folders, corpus.path, how, block_list))
+    load = partial(_load, folders, corpus.path, how, block_list)
+    return StandIns(record, load, word_identity(folders, how))
 
 
 def same_stand_ins(

@@ -6,14 +6,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from leakscope.cli.printing import harmless, tell
 from leakscope.cli.quantities import duration
-from leakscope.engine.progress import Progress, silent
+from leakscope.engine.progress import WARNING, Progress, silent
 from leakscope.engine.time_left import PlannedStage, TimeLeft
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
 
-NOTES = ("warning", "plan", "resume", "snapshot", "checkpoint")
+NOTES = (WARNING, "plan", "resume", "snapshot", "checkpoint")
 """Stages whose notes are worth a line of their own."""
 EVERY = 5.0  # seconds between plain lines of one stage
 FINE = 1_000_000  # parts that shares are told in
@@ -81,8 +82,8 @@ class _BarProgress:
         self._left.told(stage, round(share * FINE), FINE)
 
     def __call__(self, stage: str, done: int, total: int | None = None, note: str = "") -> None:
-        if stage in NOTES:
-            self._bars.console.print(note, highlight=False)
+        if _is_note(stage):
+            self._bars.console.print(harmless(note), highlight=False, markup=False)
             return
         if stage not in self._tasks:
             self._tasks[stage] = self._bars.add_task(stage, total=total, note=note)
@@ -111,12 +112,18 @@ class _LineProgress:
         now = time.monotonic()
         self._left.told(stage, done, total)
         due = now - self._last.get(stage, -EVERY) >= EVERY
-        if not (due or stage in NOTES or (total is not None and done >= total)):
+        if not (due or _is_note(stage) or (total is not None and done >= total)):
             return
         self._last[stage] = now
         of, note = "" if total is None else f"/{total}", _with_time_left(note, self._left)
-        sys.stderr.write(f"{stage} {done}{of}{f': {note}' if note else ''}\n")
-        sys.stderr.flush()
+        tell(f"{stage} {done}{of}{f': {note}' if note else ''}")
+
+
+def _is_note(stage: str) -> bool:
+    """Whether a stage is worth a line of its own: also a warning of a part, such as a snapshot's
+    report, whose name comes first.
+    """
+    return stage in NOTES or stage.endswith(f" {WARNING}")
 
 
 def _with_time_left(note: str, left: TimeLeft) -> str:

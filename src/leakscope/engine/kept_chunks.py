@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from leakscope.engine.local_engine import LocalEngine
-from leakscope.engine.progress import Progress, silent
+from leakscope.engine.progress import Progress, only_warnings, silent, tell_damaged
 from leakscope.engine.stages import Engine, Work, output_of
 from leakscope.records.artifacts import (
     damaged,
@@ -73,6 +73,8 @@ class KeptChunks:
     """What decides all chunks, as plain data: models, how they are run, and the packages that do.
     """
     engine: Engine = field(default_factory=LocalEngine)
+    progress: Progress = field(default=silent, repr=False)
+    """Told what is damaged."""
 
     @property
     def is_begun(self) -> bool:
@@ -80,21 +82,21 @@ class KeptChunks:
         return self.folder is not None and self.folder.is_dir()
 
     def made(
-        self, chunks: Chunks, sizes: Sequence[int] | None = None, progress: Progress = silent
+        self, chunks: Chunks, sizes: Sequence[int] | None = None, progress: Progress | None = None
     ) -> list[pa.Table]:
         """All chunks in their order; those that are there as they were written are not made again.
-        Progress is told in `sizes[i]` for chunk i, or else in chunks.
+        Progress, if any is wanted, is told in `sizes[i]` for chunk i, or else in chunks.
         """
-        digests = chunks.digests()
+        digests, going = chunks.digests(), progress or only_warnings(self.progress)
         if self.folder is None:
-            return _in_memory(chunks, sizes or [1] * len(digests), progress)
+            return _in_memory(chunks, sizes or [1] * len(digests), going)
         paths = self.engine.map(
             _ChunkStage(chunks),
             [self._key(each) for each in digests],
             self.folder,
             sizes=sizes,
             keep=is_intact,
-            progress=progress,
+            progress=going,
         )
         return [_read(path, chunks.schema) for path in paths]
 
@@ -108,9 +110,14 @@ class KeptChunks:
         return path is not None and is_intact(path)
 
     def find(self, name: str, digest: str, schema: pa.Schema) -> pa.Table | None:
-        """One output, if it is there as it was written."""
+        """One output, if it is there as it was written; a damaged one is named."""
         path = self._path(name, digest)
-        return None if path is None or not is_intact(path) else _read(path, schema)
+        if path is None or not path.exists():
+            return None
+        if not is_intact(path):
+            tell_damaged([path], self.progress)
+            return None
+        return _read(path, schema)
 
     def keep(self, name: str, digest: str, batch: pa.RecordBatch) -> None:
         """Write one output."""

@@ -16,7 +16,16 @@ from leakscope.engine.shard_output import ShardOutput
 from leakscope.engine.stages import Stage, Work
 from leakscope.records.errors import LeakscopeError
 
-_PACKAGES = ("leakscope", "numpy", "pyarrow", "torch", "transformers", "tokenizers")
+_PACKAGES = (
+    "leakscope",
+    "numpy",
+    "pyarrow",
+    "torch",
+    "transformers",
+    "tokenizers",
+    "peft",
+    "gguf",
+)
 """Those that decide the numbers."""
 
 

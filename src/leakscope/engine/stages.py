@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from leakscope.engine.progress import Progress, silent
+from leakscope.engine.progress import Progress, silent, tell_damaged
 
 Work = Callable[[int, Path], None]
 
@@ -80,7 +80,8 @@ class Engine(Protocol):
 
 class DueShards:
     """Which outputs of a stage are still to be made, and how far that has come. One that several
-    shards share, since the same goes into it, is made once.
+    shards share, since the same goes into it, is made once. Those that are there but not good are
+    named.
     """
 
     def __init__(
@@ -98,6 +99,8 @@ class DueShards:
         for index, target in enumerate(self.targets):
             first.setdefault(target, index)
         self.due = [index for target, index in first.items() if not keep(target)]
+        there = [self.targets[index] for index in self.due if self.targets[index].exists()]
+        tell_damaged(there, progress)
         self._sizes = [1] * len(self.targets) if sizes is None else list(sizes)
         self._total = sum(self._sizes)
         self._done = self._total - sum(self._sizes[index] for index in self.due)

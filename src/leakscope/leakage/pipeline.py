@@ -10,7 +10,7 @@ import numpy as np
 
 from leakscope.corpus.store import Corpus
 from leakscope.engine.local_engine import LocalEngine
-from leakscope.engine.progress import Progress, before_the_end, silent
+from leakscope.engine.progress import Progress, before_the_end, only_warnings, silent
 from leakscope.engine.stages import Engine
 from leakscope.engine.thread_engine import ThreadEngine
 from leakscope.leakage.asking.asked_model import AskedModel, LoadedOnce
@@ -42,7 +42,7 @@ from leakscope.leakage.scrutiny.validation_answers import ValidationAnswers, wri
 from leakscope.leakage.sequences.counted import TRIE_BYTES, CountedSequences, SequenceCounting
 from leakscope.leakage.subject import Subject, behind
 from leakscope.models.evaluation import perplexity_of
-from leakscope.records.artifacts import digest_of, seal_files, write_json, write_sealed
+from leakscope.records.artifacts import seal_files, write_json, write_sealed
 from leakscope.records.documents import IntArray
 from leakscope.records.measured import Measured
 from leakscope.records.models.model_config import ModelConfig
@@ -118,14 +118,14 @@ def audit_into(
     scoring = CorpusScoring(corpus, run.work, resources.engine, progress, subject.users)
     load = subject.interface(settings.confidence)
     words = piece_words(subject)
-    parts = scoring.score(subject.digest, load, settings, words)
+    parts = scoring.score(subject.identity, load, settings, words)
     if not parts and subject.users is not None:
         raise nobody_trained_on()
     counting = resources.counting(scoring)
     counted, sizes = counting.count(parts)
     part = None if subject.users is None else sizes.of(subject.users)
     asked = corpus.counts().words if part is None else part.words
-    runs = HeldOutRuns(scoring, subject.digest, load, words, resources.compiled)
+    runs = HeldOutRuns(scoring, subject.identity, load, words, resources.compiled)
     evidence, owners = _evidence(runs, subject, settings, counted, asked, counting)
     judge = _judge(None if public is None else public(owners), scoring)
     model, measure = _asked(subject, scoring, settings), not subject.measured
@@ -191,7 +191,11 @@ def _evidence(
         return HeldOutEvidence(runs.decoys(settings, counted, words)), owners
     theirs = partial(behind, stand_ins.load, settings.confidence)
     shown = stand_ins.shown(
-        runs.scoring, theirs, settings, runs.piece, replace(counting, progress=silent)
+        runs.scoring,
+        theirs,
+        settings,
+        runs.piece,
+        replace(counting, progress=only_warnings(counting.progress)),
     )
     return StandInEvidence(shown, words, stand_ins.record.folds), np.union1d(owners, shown.owners())
 
@@ -206,7 +210,7 @@ def _judge(model: PublicModel | None, scoring: CorpusScoring) -> PublicJudge | N
 def _asked(subject: Subject, scoring: CorpusScoring, settings: ReportSettings) -> AskedModel:
     """The model under audit, asked by the engine that scores."""
     identity = {
-        "model": subject.digest,
+        "model": subject.identity.digest,
         "lexicon": scoring.corpus.manifest.lexicon_digest,
         "confidence": settings.confidence,
         "block_list": settings.block_list,
@@ -264,9 +268,9 @@ def _benchmark(
         why = "without unique sequences no model was retrained"
         return ModelFigures(public_unique_sequences=Measured.absent(why))
     scoring.progress("benchmark", 0, 1)
-    key = digest_of(list(judge.record.digests))
     asked = ReportSettings(top_k=settings.top_k)
-    parts = scoring.score(key, judge.load, asked, SLOW_PIECE_WORDS)
-    theirs, _ = replace(counting, progress=silent).count(parts)
+    parts = scoring.score(judge.identity, judge.load, asked, SLOW_PIECE_WORDS)
+    going = only_warnings(scoring.progress)
+    theirs, _ = replace(counting, progress=going).count(parts)
     scoring.progress("benchmark", 1, 1)
     return ModelFigures(public_unique_sequences=Measured(int(theirs.sequences.unique.sum())))

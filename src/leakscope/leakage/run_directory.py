@@ -69,7 +69,7 @@ def manifest_of(
     """All of `manifest.json`."""
     return RunManifest(
         name=subject.name,
-        versions={name: version(name) for name in (*PACKAGES, *subject.packages)}
+        versions={name: version(name) for name in (*PACKAGES, *subject.identity.packages)}
         | {"python": platform.python_version()},
         settings=settings,
         revealed=settings.reveal,

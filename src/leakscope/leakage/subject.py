@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from leakscope.leakage.chance.stand_ins import StandIns
+from leakscope.models.answer_identity import AnswerIdentity
 from leakscope.models.interface import LanguageModel
 from leakscope.models.wrappers.hardened import HardenedModel
 from leakscope.records.documents import IntArray
@@ -32,12 +33,12 @@ class Subject:
     config: AuditedModel
     load: Callable[[], LanguageModel]
     """Brings the model, reading the corpus's lexicon; called once in every worker."""
+    identity: AnswerIdentity
+    """All that decides its answers."""
     figures: ModelFigures = field(default_factory=ModelFigures)
     """Perplexities and accuracies known already, or why they are not."""
     options: dict[str, Any] = field(default_factory=dict)
     """The options of the command as they were given, for the manifest."""
-    packages: tuple[str, ...] = ()
-    """What else computes its answers, for the versions in the manifest."""
     users: IntArray | None = None
     """The numbers of the users whose documents are audited, rising; None: all users'."""
     stand_ins: StandIns | None = None

@@ -13,5 +13,19 @@ def choose_device(name: str) -> torch.device:
         device = torch.device(name)
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError):
-        raise LeakscopeError(f"There is no device {name} here; try --device cpu.") from None
+        raise _not_here(name) from None
     return device
+
+
+def device_kind(name: str) -> str:
+    """The kind of the device of this name, such as cpu or cuda, whether it is there or not."""
+    if name == "auto":
+        return choose_device(name).type
+    try:
+        return torch.device(name).type
+    except RuntimeError:
+        raise _not_here(name) from None
+
+
+def _not_here(name: str) -> LeakscopeError:
+    return LeakscopeError(f"There is no device {name} here; try --device cpu.")

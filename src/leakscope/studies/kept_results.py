@@ -13,6 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from leakscope.engine.progress import Progress, silent, tell_damaged
 from leakscope.records.artifacts import (
     digest_of,
     digest_of_file,
@@ -69,8 +70,9 @@ class Step:
 class KeptResults:
     """The folder of a study's results. The caller has claimed it, so nobody else writes there."""
 
-    def __init__(self, folder: Path, clock: Clock) -> None:
-        self._folder, self._clock = folder, clock
+    def __init__(self, folder: Path, clock: Clock, progress: Progress = silent) -> None:
+        """`progress` is told what is damaged."""
+        self._folder, self._clock, self._progress = folder, clock, progress
         self._verified: set[str] = set()
         self.made = 0
         """Results that were made, not found."""
@@ -80,8 +82,9 @@ class KeptResults:
         target = self._folder / step.name
         if self.has(step):
             return target
-        if self._known(step) is not None:
-            self.forget(step)  # damaged, or removed
+        if self._known(step) is not None:  # damaged, or removed
+            tell_damaged([target] if target.exists() else [], self._progress)
+            self.forget(step)
         private_directory(self._folder)
         begin = self._clock()
         if not (target.exists() and step.is_whole(target)):

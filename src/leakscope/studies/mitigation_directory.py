@@ -42,7 +42,7 @@ def study_into(job: StudyJob, out: Path, progress: Progress, clock: Clock) -> St
             StudyTable(IMPACT, tables.impact, StudyImpact),
         ]
 
-    return KIND.into(out, clock, fill)
+    return KIND.into(out, clock, progress, fill)
 
 
 def _record(job: StudyJob, tables: StudyTables) -> StudyRecord:

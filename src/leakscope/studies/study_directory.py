@@ -7,6 +7,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from pydantic import BaseModel
 
+from leakscope.engine.progress import Progress
 from leakscope.records.artifacts import read_json, write_sealed
 from leakscope.records.output_claim import check_claimable, claimed, is_unfinished
 from leakscope.records.received_files import refuse_special_files
@@ -45,6 +46,7 @@ class StudyKind(Generic[Record]):
         self,
         out: Path,
         clock: Clock,
+        progress: Progress,
         fill: Callable[[KeptResults], tuple[Record, Sequence[StudyTable]]],
     ) -> Record:
         """Make what is missing of a study in `out`: a new directory, or one of an earlier study or
@@ -55,7 +57,7 @@ class StudyKind(Generic[Record]):
             claim.clear(keep=(STEPS, RECORD, SEAL, *files))
             steps = out / STEPS
             claim.sweep([steps] if steps.is_dir() else [])
-            record, tables = fill(KeptResults(steps, clock))
+            record, tables = fill(KeptResults(steps, clock, progress))
             for table in tables:
                 write_rows(out / table.file, table.rows, table.row)
             self.write_page(record, out / PAGE)

@@ -69,9 +69,11 @@ class KeptLength:
 
     def begun(self, width: int, most: int) -> tuple[BestSoFar, int]:
         """(the best of some first chunks, how many chunks those are), of so many chunks."""
-        done = self.chunks_done(most)
-        state = self.chunks.find(BEGUN, self._key(done), STATE) if done else None
-        return (BestSoFar(width), 0) if state is None else (BestSoFar.restored(width, state), done)
+        for done in range(most - 1, 0, -1):
+            state = self.chunks.find(BEGUN, self._key(done), STATE)
+            if state is not None:
+                return BestSoFar.restored(width, state), done
+        return BestSoFar(width), 0
 
     def keep_state(self, done: int, best: BestSoFar) -> None:
         """Keep the best of so many first chunks; what was kept before the last time goes, so that

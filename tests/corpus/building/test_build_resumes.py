@@ -16,6 +16,7 @@ from leakscope.corpus.store import Corpus
 from leakscope.engine.thread_engine import ThreadEngine
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.output_claim import MARKER
+from told_damage import ToldDamage, named_of
 
 HOW = BuildSettings(validation=0.2, shard_words=900)
 
@@ -121,8 +122,10 @@ def test_a_flipped_bit_in_a_part_is_found_and_the_part_made_again(tmp_path, sour
         data = bytearray(damaged.read_bytes())
         data[draw.randrange(len(data))] ^= 1 << draw.randrange(8)
         damaged.write_bytes(data)
-        made(sources, out)
+        told = ToldDamage()
+        made(sources, out, progress=told)
         assert content(out) == quiet, damaged.name
+        assert told.names == named_of(damaged, files)
 
 
 def test_other_settings_use_no_part_that_they_change(tmp_path, sources):

@@ -19,6 +19,7 @@ from leakscope.records.actions.action_list import write_action_list
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.output_claim import MARKER
 from stopped_calls import StoppedCalls, contents, flip
+from told_damage import ToldDamage, named_of
 
 ALL = CleanSettings(documents="near", sentences="exact", min_words=4, scrub=("email",), min_users=2)
 
@@ -127,7 +128,9 @@ def test_a_flipped_bit_in_what_is_kept_is_found_and_that_made_again(corpus, tmp_
         flip(damaged, draw.randrange(10**6))
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(cleaner.KeptFindings, "remove", lambda self: None)
-            cleaned(corpus, out)
+            told = ToldDamage()
+            cleaned(corpus, out, progress=told)
+        assert told.names == named_of(damaged, files)
         whole = {path for path in others if path.suffix != ".seal"}
         kept = {path for path in whole if path.stat().st_ino == others[path]}
         assert kept == whole, damaged.name

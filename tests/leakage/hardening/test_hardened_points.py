@@ -5,6 +5,7 @@ import pytest
 from leakscope.leakage.hardening.hardened_points import harden_run
 from leakscope.leakage.pipeline import audit
 from leakscope.leakage.scrutiny.public_surprise import PublicModel
+from leakscope.models.answer_identity import AnswerIdentity
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.public_model import GivenModelRecord
 from leakscope.records.runs.report_settings import ReportSettings
@@ -23,7 +24,9 @@ def test_points_equal_fresh_reports(kind, shape, make_corpus, tmp_path):
     corpus = make_corpus(repeated_by(model, *shape), validation=0.2)
     public = sharp_model(kind, WORDS, 2).reading(corpus.lexicon)
     subject = subject_of(lambda: model.reading(corpus.lexicon))
-    judge = PublicModel(GivenModelRecord(name="p", digests=("x",)), lambda: public)
+    judge = PublicModel(
+        GivenModelRecord(name="p", digests=("x",)), lambda: public, AnswerIdentity("x")
+    )
 
     def fresh(name, **settings):
         asked = ReportSettings(least_context=0, thresholds=(1.5, 3.0), **settings)

@@ -10,6 +10,7 @@ from leakscope.auditing.integrity.verification import all_intact, verify_path
 from leakscope.leakage.pipeline import audit
 from leakscope.leakage.rendering.rendered_run import render_run
 from leakscope.leakage.scrutiny.public_surprise import PublicModel
+from leakscope.models.answer_identity import AnswerIdentity
 from leakscope.records.artifacts import digest_of_file
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.public_model import GivenModelRecord
@@ -48,7 +49,7 @@ def both(make_corpus, tmp_path, monkeypatch):
                 corpus,
                 tmp_path / f"reported-{reveal}",
                 replace(settings, reveal=reveal),
-                public=lambda _: PublicModel(record, lambda: other),
+                public=lambda _: PublicModel(record, lambda: other, AnswerIdentity("other")),
                 page=write_page,
             )
         return corpus, tmp_path / "reported-False", tmp_path / "reported-True"

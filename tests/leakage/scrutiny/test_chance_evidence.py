@@ -12,6 +12,7 @@ from leakscope.leakage.scrutiny.chance_evidence import HeldOutEvidence, StandInE
 from leakscope.leakage.scrutiny.public_stage import PublicJudge
 from leakscope.leakage.scrutiny.public_surprise import PublicModel, public_answers
 from leakscope.leakage.sequences.members import Members
+from leakscope.models.answer_identity import AnswerIdentity
 from leakscope.records.documents import Scores
 from leakscope.records.measured import Measured
 from leakscope.records.models.public_model import (
@@ -61,8 +62,13 @@ def decoys(corpus):
     return Decoys(members, chosen, ~flags, np.ones(size), flags, flags, words, share, 0.0)
 
 
+def alike_of(parity, name):
+    record = CrossFittedModelRecord(name="c", digests=("end",))
+    return PublicModel(record, lambda: ByParity(parity), AnswerIdentity(name))
+
+
 def judged(decoys, corpus, work, record, alike):
-    model = PublicModel(record, lambda: ByParity(0), alike)
+    model = PublicModel(record, lambda: ByParity(0), AnswerIdentity("end"), alike)
     judge = PublicJudge.of(model, corpus, work, LocalEngine(), silent)
     return HeldOutEvidence(Measured(decoys)).judged(judge, 3)
 
@@ -70,7 +76,7 @@ def judged(decoys, corpus, work, record, alike):
 def test_the_model_of_the_same_stage_says_what_comes_out_without_memory(corpus, decoys, tmp_path):
     stage = StageRecord(snapshot="epoch-002", epochs=(2.0,), digests=("then",))
     record = CrossFittedModelRecord(name="c", digests=("end",), stage=stage)
-    found = judged(decoys, corpus, tmp_path, record, lambda: ByParity(1))
+    found = judged(decoys, corpus, tmp_path, record, alike_of(1, "then"))
     held = corpus.held_out_as_training()
     firsts = np.concatenate(
         [[chunk.words_of(i)[0] for i in range(len(chunk))] for chunk in held.documents()]
@@ -86,7 +92,7 @@ def test_the_model_of_the_same_stage_says_what_comes_out_without_memory(corpus, 
 def test_who_speaks_where_there_is_no_other_stage(corpus, decoys, tmp_path, how):
     stage = StageRecord(snapshot="epoch-002", epochs=(), digests=())
     record, alike = {
-        "finished": (CrossFittedModelRecord(name="c", digests=("end",)), lambda: ByParity(0)),
+        "finished": (CrossFittedModelRecord(name="c", digests=("end",)), alike_of(0, "end")),
         "not kept": (CrossFittedModelRecord(name="c", digests=("end",), stage=stage), None),
         "given": (GivenModelRecord(name="g", digests=("end",)), None),
     }[how]
@@ -105,7 +111,7 @@ def test_who_speaks_where_there_is_no_other_stage(corpus, decoys, tmp_path, how)
     ],
 )
 def test_public_models_that_have_seen_few_users_are_told(corpus, decoys, tmp_path, record, told):
-    found = judged(decoys, corpus, tmp_path, record, lambda: ByParity(0))
+    found = judged(decoys, corpus, tmp_path, record, alike_of(0, "end"))
     assert corpus.counts().users == 5
     assert [told in doubt for doubt in found.doubts] == ([] if told is None else [True])
     assert judged(decoys, corpus, tmp_path, record, None).doubts == ()

@@ -9,6 +9,7 @@ from leakscope.leakage.scrutiny.public_stage import LoadedOnce, PublicJudge
 from leakscope.leakage.scrutiny.public_surprise import PublicModel, public_answers
 from leakscope.leakage.sequences import documents_by_number
 from leakscope.leakage.sequences.members import Members
+from leakscope.models.answer_identity import AnswerIdentity
 from leakscope.records.documents import Scores
 from leakscope.records.models.public_model import GivenModelRecord
 
@@ -76,7 +77,8 @@ def members_of(corpus, seed=1):
 
 def judge_of(model, corpus, work, digest="d"):
     record = GivenModelRecord(name="plain", digests=(digest,))
-    return PublicJudge.of(PublicModel(record, lambda: model), corpus, work, LocalEngine(), silent)
+    public = PublicModel(record, lambda: model, AnswerIdentity(digest))
+    return PublicJudge.of(public, corpus, work, LocalEngine(), silent)
 
 
 @pytest.mark.parametrize("words", [1, 30, 10**6])

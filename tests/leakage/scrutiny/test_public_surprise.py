@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from leakscope.leakage.pipeline import audit
 from leakscope.leakage.scrutiny.public_surprise import PublicModel, public_answers
 from leakscope.leakage.sequences.members import Members
+from leakscope.models.answer_identity import AnswerIdentity
 from leakscope.records.documents import Documents
 from leakscope.records.models.public_model import GivenModelRecord
 from leakscope.records.runs.report_settings import ReportSettings
@@ -39,7 +40,7 @@ def script(alpha, beta, gamma, delta):
 
 def public_of(model, warnings=()):
     record = GivenModelRecord(name="paper", digests=("digest",), warnings=tuple(warnings))
-    return lambda owners: PublicModel(record, lambda: model)
+    return lambda owners: PublicModel(record, lambda: model, AnswerIdentity("public"))
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from leakscope.corpus.words import words
 from leakscope.leakage.pipeline import audit
 from leakscope.leakage.run_tables.sequence_table import SequenceRows
 from leakscope.leakage.scrutiny.public_surprise import PublicModel
+from leakscope.models.answer_identity import AnswerIdentity
 from leakscope.records.columns import EVERYWHERE, Column, Display
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.public_model import GivenModelRecord
@@ -74,7 +75,9 @@ def report(make_corpus, tmp_path):
     spelled = (corpus.lexicon.spell(trained.words_of(index)) for index in range(len(trained)))
     model = Remembering(model, known.intersection(map(tuple, spelled)))
     other = sharp_model("gru", WORDS, seed=5).reading(corpus.lexicon)
-    judge = PublicModel(GivenModelRecord(name="other", digests=("d",)), lambda: other)
+    judge = PublicModel(
+        GivenModelRecord(name="other", digests=("d",)), lambda: other, AnswerIdentity("d")
+    )
 
     def make(out="run", **changes):
         settings = replace(ReportSettings(top_k=2, reveal=True, contexts=3), **changes)

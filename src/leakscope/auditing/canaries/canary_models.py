@@ -6,20 +6,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from leakscope.auditing.integrity.kept_work import identity_of, kept_in
+from leakscope.auditing.integrity.kept_work import exact_identity, kept_in
 from leakscope.auditing.loading_settings import LoadingSettings
 from leakscope.auditing.model_loading import (
+    answers_digest,
     check_base,
     load_for_corpus,
     load_pretrained,
-    pretrained_digest,
+    pretrained_identity,
     pretrained_name,
     with_base_found,
+    word_identity,
 )
 from leakscope.corpus.lexicon import Lexicon
 from leakscope.corpus.store import Corpus
 from leakscope.engine.kept_chunks import NOWHERE, KeptChunks
-from leakscope.engine.progress import Progress
+from leakscope.engine.progress import Progress, silent
 from leakscope.models.interface import LanguageModel
 from leakscope.models.remote.answer_cache import Answers
 from leakscope.models.remote.client import Client
@@ -27,7 +29,7 @@ from leakscope.models.remote.endpoint import Endpoint, RequestLimits
 from leakscope.models.remote.handshake import remote_model
 from leakscope.models.subword.hub import find_model
 from leakscope.models.subword.loading import is_pretrained
-from leakscope.models.word.model_directory import answers_digest_of, load_config, load_model
+from leakscope.models.word.model_directory import load_config, load_model
 from leakscope.records.artifacts import digest_of, digest_of_file
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.models.dp_record import PrivacyRecord
@@ -47,9 +49,9 @@ class CanarySubject:
     identity: dict[str, Any] | None = None
     """All that decides its answers; None: an endpoint's, which are kept by themselves."""
 
-    def kept_in(self, out: Path) -> KeptChunks:
+    def kept_in(self, out: Path, progress: Progress = silent) -> KeptChunks:
         """What an unfinished measurement of this model has kept in the directory `out`."""
-        return NOWHERE if self.identity is None else kept_in(out, [self.identity])
+        return NOWHERE if self.identity is None else kept_in(out, [self.identity], progress)
 
     def require_corpus(self, digest: str) -> None:
         """Raise if the model says that it was trained on another corpus than this one."""
@@ -75,8 +77,8 @@ def open_subject(path: Path, lexicon: Lexicon, how: LoadingSettings) -> CanarySu
     check_base(found, how)
     if is_pretrained(found):
         model = load_pretrained(found, how).reading(lexicon)
-        digest = pretrained_digest(found, how.base) + how.dtype
-        identity = identity_of(digest, how)
+        digest = answers_digest(found, how)
+        identity = exact_identity(pretrained_identity(found, digest, how), how)
         return CanarySubject(pretrained_name(found), digest, model, identity=identity)
     if how.chat_template is not None:
         raise LeakscopeError("A word-level model has no chat template; leave out --chat-template.")
@@ -87,7 +89,7 @@ def open_subject(path: Path, lexicon: Lexicon, how: LoadingSettings) -> CanarySu
         load_model(found, how.device).reading(lexicon),
         config.corpus_digest,
         config.privacy,
-        identity_of(answers_digest_of(found), how),
+        exact_identity(word_identity([found], how), how),
     )
 
 

@@ -47,7 +47,7 @@ def write_exposure(
             progress,
             other_corpus=settings.other_corpus,
         ) as subject:
-            kept = subject.kept_in(claim.path)
+            kept = subject.kept_in(claim.path, progress)
             found = measure_exposure(subject.model, manifest, settings, progress, kept)
         report = ExposureReport(
             **described(subject, manifest, asdict(settings)),
@@ -80,7 +80,7 @@ def write_attack(
             progress,
             other_corpus=settings.other_corpus,
         ) as subject:
-            kept = subject.kept_in(claim.path)
+            kept = subject.kept_in(claim.path, progress)
             found = attack_canaries(subject.model, manifest, settings, progress, kept)
         unknown = sum(each.reason == UNKNOWN_WORD for each in found.canaries)
         report = AttackReport(

@@ -26,7 +26,7 @@ from leakscope.engine.progress import silent
 from leakscope.models.interface import LanguageModel
 from leakscope.records.canaries.canary_manifest import CanaryManifest
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.runs.work_forecast import Forecast, ForecastStage
+from leakscope.records.runs.work_forecast import Forecast, ForecastStage, kept_said
 
 ENOUGH = 3.0
 """Seconds of scoring that are timed."""
@@ -75,7 +75,7 @@ def exposure_stages_of(
     stage = seen.stages.get(SCORE)
     a_row = 0.0 if stage is None else stage.seconds / max(1, stage.done)
     done = kept_texts(model, manifest, how, kept)
-    text = f"{rows:,} texts{_said(done)}"
+    text = f"{rows:,} texts{kept_said(done)}"
     found = [ForecastStage(name=SCORE, work=text, seconds=(rows - done) * a_row)]
     if samples:
         said = f"{samples:,} samples, {how.bootstrap} times"
@@ -105,10 +105,6 @@ def _fitting(work: list[SpaceWork], how: ExposureSettings) -> float:
     return sum(seconds * each.samples / most for each in work)
 
 
-def _said(done: int) -> str:
-    return f"; {done:,} are kept" if done else ""
-
-
 def attack_forecast(
     access: ModelAccess, manifest: CanaryManifest, how: AttackSettings, out: Path | None = None
 ) -> Forecast:
@@ -136,7 +132,7 @@ def attack_stages_of(
     return [
         ForecastStage(
             name=name,
-            work=f"{total:,} canaries{_said(done)}",
+            work=f"{total:,} canaries{kept_said(done)}",
             seconds=times * seen.seconds_of(name) * (1 - done / max(1, total)),
         )
         for name, done in attacks

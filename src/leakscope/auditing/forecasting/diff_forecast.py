@@ -19,7 +19,7 @@ from leakscope.auditing.updates.opened_pair import OpenedPair
 from leakscope.auditing.updates.update_search import known_prefix, search_update
 from leakscope.engine.kept_chunks import NOWHERE, KeptChunks
 from leakscope.models.interface import Prefix
-from leakscope.records.runs.work_forecast import Forecast, ForecastStage
+from leakscope.records.runs.work_forecast import Forecast, ForecastStage, kept_said
 from leakscope.updates.diff_settings import DiffSettings
 
 ENOUGH = 3.0
@@ -82,7 +82,7 @@ def _search(
     done = rows if finished else max(1, seen.stages[SEARCH].done)
     work = f"{rows:,} sequences are extended by {len(opened.pair.entries):,} entries each"
     left = rows - kept_rows(opened, settings, prefix, kept)
-    work += f"; {rows - left:,} are kept" if left < rows else ""
+    work += kept_said(rows - left)
     return ForecastStage(name=SEARCH, work=work, seconds=seen.seconds * left / done)
 
 
@@ -109,5 +109,5 @@ def _ranks(
         len(given) - kept_ranks(opened, given, settings, prefix, kept),
     )
     work = f"{len(given):,} sequences"
-    work += f"; {len(given) - left:,} are kept" if left < len(given) else ""
+    work += kept_said(len(given) - left)
     return ForecastStage(name=RANK, work=work, seconds=spent * left / done)

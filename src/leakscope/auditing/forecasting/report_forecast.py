@@ -25,12 +25,14 @@ from leakscope.leakage.subject import Subject
 from leakscope.models.interface import LanguageModel
 from leakscope.models.subword.hub import find_model
 from leakscope.models.subword.loading import is_pretrained
-from leakscope.records.artifacts import read_parquet
+from leakscope.records.artifacts import read_json, read_parquet
 from leakscope.records.documents import Documents
 from leakscope.records.errors import LeakscopeError
 from leakscope.records.output_claim import check_claimable
 from leakscope.records.runs.report_settings import ReportSettings
-from leakscope.records.runs.work_forecast import Forecast, ForecastStage
+from leakscope.records.runs.work_forecast import Forecast, ForecastStage, kept_said
+from leakscope.training.checkpoint import RECORD as CHECKPOINT
+from leakscope.training.checkpoint import Checkpoint
 from leakscope.training.history import HISTORY
 
 ENOUGH = 2.0
@@ -99,6 +101,17 @@ class KeptScores:
 
 
 @dataclass(frozen=True)
+class KeptTrainings:
+    """What is there of models that are trained for a report."""
+
+    finished: int = 0
+    steps: int = 0
+    """In the checkpoints of those that are begun."""
+    seconds: float = 0.0
+    """What these steps took."""
+
+
+@dataclass(frozen=True)
 class ReportForecaster:
     """What is asked for, and what is known of the model's training."""
 
@@ -108,9 +121,8 @@ class ReportForecaster:
     workers: int
     training: float | None
     """Seconds that the training of such a model takes; None: not known."""
-    trained: Callable[[int, str], int]
-    """How many of so many cross-fitted models are there already, by the name of what they are
-    for."""
+    trained: Callable[[int, str], KeptTrainings]
+    """What is there already of so many cross-fitted models, by the name of what they are for."""
     kept: KeptScores = field(default_factory=KeptScores)
     reports: int = 1
     """How many are made, each on a snapshot."""
@@ -165,21 +177,22 @@ class ReportForecaster:
         self, name: str, timed: TimedScoring, words: int, more: str = "", kept: int = 0
     ) -> ForecastStage:
         seconds = max(0, words * self.reports - kept) * timed.seconds_a_word / self.workers
-        said = f"; {kept:,} are kept" if kept else ""
-        return ForecastStage(name=name, work=f"{words:,} words{said}{more}", seconds=seconds)
+        work = f"{words:,} words{kept_said(kept)}{more}"
+        return ForecastStage(name=name, work=work, seconds=seconds)
 
     def _trainings(self, name: str, folds: int, kind: str) -> ForecastStage:
         """Each fold is trained on the users of the others."""
-        kept = 0 if kind == RETRAIN else self.trained(folds, kind)
-        if kept == folds:
+        kept = KeptTrainings() if kind == RETRAIN else self.trained(folds, kind)
+        if kept.finished == folds:
             return ForecastStage(name=name, work=f"{folds} are there already", seconds=0.0)
         share = (folds - 1) / folds if folds > 1 else 1
         work = f"{folds} trainings" if folds > 1 else "one training"
-        work += f"; {kept} are kept" if kept else ""
+        work += kept_said(kept.finished)
+        work += f"; {kept.steps:,} steps of one that is begun" if kept.steps else ""
         if self.training is None:
             why = "how long the model was trained is not known"
             return ForecastStage(name=name, work=work, seconds=None, reason=why)
-        seconds = self.training * share * (folds - kept)
+        seconds = max(0.0, self.training * share * (folds - kept.finished) - kept.seconds)
         return ForecastStage(name=name, work=work, seconds=seconds)
 
 
@@ -192,22 +205,33 @@ def training_seconds(model: Path) -> float | None:
     return float(seconds[-1]) if seconds and seconds[-1] else None
 
 
-def are_there(public: PublicSettings, model: Path, folds: int, kind: str) -> int:
-    """How many of so many cross-fitted models were trained before, as public ones or stand-ins."""
+def are_there(public: PublicSettings, model: Path, folds: int, kind: str) -> KeptTrainings:
+    """What is there of so many cross-fitted models, as public ones or stand-ins."""
     folder = public.public_dir or beside(model)
     home = folds_folder(folder / STAND_INS if kind == STAND_INS else folder, folds)
-    return sum((home / f"fold-{fold:03d}" / "config.json").exists() for fold in range(folds))
+    each = [home / f"fold-{fold:03d}" for fold in range(folds)]
+    due = [fold for fold in each if not (fold / "config.json").exists()]
+    begun = [
+        read_json(fold / CHECKPOINT, Checkpoint, "a training")
+        for fold in due
+        if (fold / CHECKPOINT).exists()
+    ]
+    return KeptTrainings(
+        folds - len(due),
+        sum(state.total_steps for state in begun),
+        sum(state.seconds for state in begun),
+    )
 
 
 def kept_scores(job: ReportJob, subject: Subject, work: Path) -> KeptScores:
     """What a killed report has scored and kept in `work`."""
     scoring = CorpusScoring(job.corpus, work, LocalEngine(), silent, subject.users)
     piece = piece_words(subject)
-    scored = scoring.kept_words(subject.digest, job.settings, piece)
+    scored = scoring.kept_words(subject.identity, job.settings, piece)
     if not job.corpus.held_out.words:
         return KeptScores(scored)
     held, plain = held_out_scoring(scoring, job.settings)
-    return KeptScores(scored, round(held.share * held.kept_words(subject.digest, plain, piece)))
+    return KeptScores(scored, round(held.share * held.kept_words(subject.identity, plain, piece)))
 
 
 def report_forecast(job: ReportJob, model: Path, out: Path | None = None) -> Forecast:

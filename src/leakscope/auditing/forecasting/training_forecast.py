@@ -17,7 +17,7 @@ from leakscope.models.evaluation import evaluate
 from leakscope.models.word.networks import make_network
 from leakscope.models.word.word_model import WordModel
 from leakscope.records.errors import LeakscopeError
-from leakscope.records.runs.work_forecast import Forecast, ForecastStage
+from leakscope.records.runs.work_forecast import Forecast, ForecastStage, kept_said
 from leakscope.training.text_sample import SAMPLE_WORDS
 from leakscope.training.train_settings import TrainSettings
 from leakscope.training.vocabulary import known_words
@@ -81,11 +81,10 @@ def training_forecast(
     """Of a training of which `done` steps are kept."""
     timed = timed_steps(begin)
     peak = peak_memory(workers)
-    again = f"; {done:,} are kept" if done else ""
     steps = ForecastStage(
         name="train",
         work=f"{corpus.manifest.train.words:,} words, {settings.epochs} times: "
-        f"{timed.total:,} steps{again}",
+        f"{timed.total:,} steps{kept_said(done)}",
         seconds=max(0, timed.total - done) * timed.seconds,
     )
     notes = []

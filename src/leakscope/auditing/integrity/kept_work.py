@@ -1,34 +1,28 @@
 """What an unfinished measurement keeps in its directory, and under what."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import asdict
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from leakscope.auditing.loading_settings import LoadingSettings
 from leakscope.engine.kept_chunks import KeptChunks
+from leakscope.engine.progress import Progress, silent
+from leakscope.models.answer_identity import AnswerIdentity
 from leakscope.records.output_claim import Claim, sweep
 
 WORK = ".work"
-PACKAGES = ("torch", "transformers", "numpy")
 
 
-def identity_of(files: str, how: LoadingSettings) -> dict[str, Any]:
-    """All that decides a model's answers bit for bit, as plain data: the digest of its `files`, how
-    it is run, and the packages that run it.
+def exact_identity(answers: AnswerIdentity, how: LoadingSettings) -> dict[str, Any]:
+    """All that decides a model's answers to the last bit of a probability, as plain data: threads
+    and batches round them, and the results of a measurement are the same byte for byte.
     """
-    running = {name: value for name, value in asdict(how).items() if name != "base"}
-    return {
-        "files": files,
-        "running": running,
-        "versions": {name: version(name) for name in PACKAGES},
-    }
+    return {**answers.plain(), "threads": how.threads, "batch_tokens": how.batch_tokens}
 
 
-def kept_in(out: Path, models: Sequence[dict[str, Any]]) -> KeptChunks:
+def kept_in(out: Path, models: Sequence[dict[str, Any]], progress: Progress = silent) -> KeptChunks:
     """What was kept in the directory `out` by a command that asks models of these identities."""
-    return KeptChunks(out / WORK, {"models": list(models)})
+    return KeptChunks(out / WORK, {"models": list(models)}, progress=progress)
 
 
 def take_up(claim: Claim, written: Collection[str], also: Collection[str] = ()) -> None:

@@ -61,7 +61,7 @@ class DiffJob:
         with claimed(out, COMMAND) as claim:
             take_up(claim, WRITTEN)
             opened, data = self.opened()
-            kept = opened.kept_in(out)
+            kept = opened.kept_in(out, progress)
             report, found, scored = _measured(opened, data, settings, progress, kept)
             if report.redacted:
                 found = [row.redacted() for row in found]

@@ -5,18 +5,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from leakscope.auditing.integrity.kept_work import identity_of, kept_in
+from leakscope.auditing.integrity.kept_work import exact_identity, kept_in
 from leakscope.auditing.loading_settings import LoadingSettings
 from leakscope.auditing.model_loading import (
     answers_digest,
     check_base,
     load_pretrained,
+    pretrained_identity,
     pretrained_name,
     with_base_found,
+    word_identity,
 )
 from leakscope.corpus.lexicon import Lexicon
 from leakscope.corpus.store import Corpus
 from leakscope.engine.kept_chunks import NOWHERE, KeptChunks
+from leakscope.engine.progress import Progress, silent
 from leakscope.models.interface import Prefix
 from leakscope.models.remote.endpoint import is_address
 from leakscope.models.subword.causal_model import CausalModel
@@ -24,7 +27,6 @@ from leakscope.models.subword.files.deciding_files import ADAPTER
 from leakscope.models.subword.hub import find_model
 from leakscope.models.subword.loading import is_pretrained
 from leakscope.models.word.model_directory import (
-    answers_digest_of,
     load_config,
     load_model,
     weights_digest,
@@ -86,10 +88,10 @@ class OpenedPair:
         """Whether a search goes through tokens."""
         return isinstance(self.new.model, CausalModel)
 
-    def kept_in(self, out: Path) -> KeptChunks:
+    def kept_in(self, out: Path, progress: Progress = silent) -> KeptChunks:
         """What an unfinished diff of these, in these roles, has kept in the directory `out`."""
         known = [each.identity for each in (self.old, self.new) if each.identity is not None]
-        return kept_in(out, known) if len(known) == 2 else NOWHERE
+        return kept_in(out, known, progress) if len(known) == 2 else NOWHERE
 
     def reversed(self) -> "OpenedPair":
         """With the roles changed."""
@@ -130,12 +132,13 @@ def _open(path: Path, other: Path, how: LoadingSettings) -> Snapshot:
     if not is_pretrained(path):
         config = load_config(path)
         model = load_model(path, how.device)
-        identity = identity_of(answers_digest_of(path), how)
+        identity = exact_identity(word_identity([path], how), how)
         return Snapshot(path.resolve().name, weights_digest(path), model, config, identity)
     how = replace(how, base=_base(path, other, how))
     digest = answers_digest(path, how)
     loaded = load_pretrained(path, how)
-    return Snapshot(pretrained_name(path), digest, loaded, identity=identity_of(digest, how))
+    identity = exact_identity(pretrained_identity(path, digest, how), how)
+    return Snapshot(pretrained_name(path), digest, loaded, identity=identity)
 
 
 def _base(path: Path, other: Path, how: LoadingSettings) -> Path | None:

@@ -60,7 +60,7 @@ def clean(
     with claimed(Path(out), "corpus clean") as claim:
         finder, lists = _presidio(settings), read_lists(settings.drop, corpus)
         digest = cleaning_digest(corpus, settings, lists)
-        kept = KeptFindings(claim.path / BUILDING, digest)
+        kept = KeptFindings(claim.path / BUILDING, digest, progress)
         if is_intact(claim.path / ACCOUNT):
             return _finished(claim, kept)
         steps = _Steps(corpus, settings, finder, lists, kept)

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from leakscope.corpus.parts.part_files import notes_of, opened_part, part_sink
+from leakscope.engine.progress import Progress, silent, tell_damaged
 from leakscope.records.artifacts import is_intact
 from leakscope.records.output_claim import remove
 
@@ -17,15 +18,17 @@ _NOTHING = pa.record_batch([], schema=pa.schema([]))
 
 
 class KeptFindings:
-    """Findings of the cleaning of this digest in a folder; those of others are never seen."""
+    """Findings of the cleaning of this digest in a folder; those of others are never seen, and
+    damaged ones are named.
+    """
 
-    def __init__(self, folder: Path, digest: str) -> None:
-        self._folder, self._digest = folder, digest
+    def __init__(self, folder: Path, digest: str, progress: Progress = silent) -> None:
+        self._folder, self._digest, self._progress = folder, digest, progress
 
     def columns(self, what: str, find: Callable[[], pa.RecordBatch]) -> dict[str, list[Any]]:
         """The columns of something found; it is found and kept first, unless it is there intact."""
         path = self._path(what)
-        if not is_intact(path):
+        if not self._has(path):
             found = find()
             with part_sink(path, found.schema) as write:
                 write(found)
@@ -35,7 +38,7 @@ class KeptFindings:
 
     def is_accounted_for(self) -> bool:
         """Whether all rows have been cleaned, and what that changed is known."""
-        return is_intact(self._path(_ACCOUNT))
+        return self._has(self._path(_ACCOUNT))
 
     def account(self) -> Any:
         """What was kept by `keep_account`."""
@@ -53,6 +56,12 @@ class KeptFindings:
             if not entry.name.startswith(account):
                 remove(entry)
         remove(self._folder)
+
+    def _has(self, path: Path) -> bool:
+        intact = is_intact(path)
+        if not intact and path.exists():
+            tell_damaged([path], self._progress)
+        return intact
 
     def _path(self, what: str) -> Path:
         return self._folder / f"cleaning-{what}-{self._digest}.arrow"

@@ -21,7 +21,7 @@ from leakscope.corpus.parts.table_columns import parquet_batches, rows_of_column
 from leakscope.corpus.readers.input_settings import InputSettings
 from leakscope.corpus.readers.rows import Row
 from leakscope.corpus.readers.table import arrow_errors
-from leakscope.engine.progress import Progress
+from leakscope.engine.progress import Progress, tell_damaged
 from leakscope.engine.stages import Work
 from leakscope.records.artifacts import digest_of, is_intact
 from leakscope.records.errors import LeakscopeError
@@ -99,6 +99,7 @@ def read_in_turn(
             tally = tally_of(target)
             deque(islice(stream, tally.records), maxlen=0)
         else:
+            tell_damaged([target] if target.exists() else [], progress)
             tally = ReadTally()
             run = list(_run(stream, run_bytes))
             tally.records, tally.last = len(run), not run

@@ -3,12 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from leakscope.engine.progress import only_warnings
 from leakscope.engine.stages import Engine
 from leakscope.leakage.chance.decoys import Decoys, HeldOutShare, find_decoys
 from leakscope.leakage.correct_runs.corpus_scoring import CorpusScoring
 from leakscope.leakage.correct_runs.score_stage import words_in
 from leakscope.leakage.counts.corpus_counting import CorpusCounting
 from leakscope.leakage.sequences.counted import CountedSequences
+from leakscope.models.answer_identity import AnswerIdentity
 from leakscope.models.interface import LanguageModel
 from leakscope.records.measured import Measured
 from leakscope.records.runs.report_settings import ReportSettings
@@ -25,10 +27,10 @@ TOO_FEW = "too few held-out documents were drawn; give more --decoy-words"
 
 @dataclass(frozen=True)
 class HeldOutRuns:
-    """A model and how it is run; `load` brings it."""
+    """A model and how it is run; `load` brings it, whose answers `model` decides."""
 
     scoring: CorpusScoring
-    digest: str
+    model: AnswerIdentity
     load: Callable[[], LanguageModel]
     piece: int
     """Words that are scored at a time."""
@@ -50,13 +52,14 @@ class HeldOutRuns:
         held, plain = held_out_scoring(self.scoring, settings)
         if not held.words():
             return Measured.absent(NONE_OF_THESE)
-        parts = held.score(self.digest, self.load, plain, self.piece)
+        parts = held.score(self.model, self.load, plain, self.piece)
         read = sum(words_in(part) for part in parts)
         if not read:
             return Measured.absent(TOO_FEW)
         self.scoring.progress("chance", 0, 1)
         share = HeldOutShare(read, words, held.share)
-        counting = CorpusCounting(corpus, self.scoring.work, self.compiled)
+        going = only_warnings(self.scoring.progress)
+        counting = CorpusCounting(corpus, self.scoring.work, self.compiled, going)
         found = find_decoys(parts, share, counted, counting, held.users)
         self.scoring.progress("chance", 1, 1, f"{len(found)} decoys")
         return Measured(found)

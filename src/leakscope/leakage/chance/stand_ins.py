@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 from leakscope.leakage.correct_runs.corpus_scoring import CorpusScoring
 from leakscope.leakage.sequences.counted import CountedSequences, SequenceCounting
+from leakscope.models.answer_identity import AnswerIdentity
 from leakscope.models.interface import LanguageModel
-from leakscope.records.artifacts import digest_of
 from leakscope.records.models.stand_in_record import StandInsRecord
 from leakscope.records.runs.report_settings import ReportSettings
 
@@ -26,6 +26,8 @@ class StandIns:
     record: StandInsRecord
     load: Callable[[], LanguageModel]
     """Brings them as one model, behind the audited model's interface, in any process."""
+    identity: AnswerIdentity
+    """All that decides their answers."""
 
     def shown(
         self,
@@ -40,5 +42,5 @@ class StandIns:
         """
         held = replace(scoring, stage=STAGE)
         plain = replace(settings, full_perplexity=False)
-        parts = held.score(digest_of(list(self.record.digests)), load, plain, piece)
+        parts = held.score(self.identity, load, plain, piece)
         return counting.count(parts)[0]

@@ -9,6 +9,7 @@ from leakscope.corpus.store import Corpus
 from leakscope.engine.progress import Progress
 from leakscope.engine.stages import Engine, output_of
 from leakscope.leakage.correct_runs.score_stage import PIECE_WORDS, Piece, ScoreStage, pieces_of
+from leakscope.models.answer_identity import AnswerIdentity
 from leakscope.models.interface import LanguageModel
 from leakscope.records.artifacts import digest_of, is_intact
 from leakscope.records.documents import IntArray
@@ -37,13 +38,19 @@ class CorpusScoring:
         return sum(piece.words for piece in pieces_of(self.corpus, PIECE_WORDS, self.users))
 
     def score(
-        self, digest: str, load: Callable[[], LanguageModel], settings: ReportSettings, words: int
+        self,
+        model: AnswerIdentity,
+        load: Callable[[], LanguageModel],
+        settings: ReportSettings,
+        words: int,
     ) -> list[Path]:
-        """The scored pieces of about `words` words, each kept under everything that decides it."""
+        """The scored pieces of about `words` words, by the model that `load` brings, each kept
+        under everything that decides it.
+        """
         pieces = pieces_of(self.corpus, words, self.users)
         return self.engine.map(
             self._stage(pieces, load, settings),
-            self._keys(digest, settings, pieces),
+            self._keys(model, settings, pieces),
             self.work,
             sizes=[piece.words for piece in pieces],
             unit="words",
@@ -51,10 +58,10 @@ class CorpusScoring:
             progress=self.progress,
         )
 
-    def kept_words(self, digest: str, settings: ReportSettings, words: int) -> int:
+    def kept_words(self, model: AnswerIdentity, settings: ReportSettings, words: int) -> int:
         """How many words are in scored pieces that are there as they were written."""
         pieces = pieces_of(self.corpus, words, self.users) if self.work.is_dir() else []
-        keys = self._keys(digest, settings, pieces)
+        keys = self._keys(model, settings, pieces)
         return sum(
             piece.words
             for piece, key in zip(pieces, keys, strict=True)
@@ -76,10 +83,12 @@ class CorpusScoring:
             self.stage,
         )
 
-    def _keys(self, digest: str, settings: ReportSettings, pieces: Sequence[Piece]) -> list[str]:
+    def _keys(
+        self, model: AnswerIdentity, settings: ReportSettings, pieces: Sequence[Piece]
+    ) -> list[str]:
         """Everything that decides a scored piece, of each."""
         identity = {
-            "model": digest,
+            "model": model.digest,
             "lexicon": self.corpus.manifest.lexicon_digest,
             "top_k": settings.top_k,
             "full": settings.full_perplexity,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from leakscope.corpus.store import Corpus
+from leakscope.engine.progress import only_warnings
 from leakscope.leakage.asking.asked_model import AskedModel
 from leakscope.leakage.asking.least_context import LeastContexts, ask_least_contexts
 from leakscope.leakage.asking.other_contexts import OtherContexts, try_other_contexts
@@ -84,7 +85,14 @@ def look_closer(
     rows = _worth_a_look(sequences, ratio, most)
     least, outside = _contexts(model, corpus, settings, counted, rows)
     tags = personal_data(
-        corpus, members, sequences, chosen, settings.phone_region, model.engine, model.work
+        corpus,
+        members,
+        sequences,
+        chosen,
+        settings.phone_region,
+        model.engine,
+        model.work,
+        only_warnings(progress),
     )
     chance = evidence.line(counted, rate) if chance is None else chance
     progress("look closer", 1, 1, f"{len(rows)} sequences")

@@ -2,6 +2,7 @@
 applied to the documents that the sequences came from, some of them at a time: a stage.
 """
 
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -114,6 +115,7 @@ def _key(corpus: Corpus, asked: AskedOccurrences, phone_region: str | None) -> s
             "trained_on": corpus.training,
             "phone_region": phone_region,
             "versions": [version(name) for name in ("leakscope", "phonenumbers", "python-stdnum")],
+            "characters": unicodedata.unidata_version,
         }
     )
 

@@ -28,6 +28,7 @@ from leakscope.leakage.sequences.documents_by_number import (
     shards_holding,
 )
 from leakscope.leakage.sequences.members import Members
+from leakscope.models.answer_identity import AnswerIdentity
 from leakscope.models.interface import LanguageModel
 from leakscope.records.artifacts import (
     damaged,
@@ -90,6 +91,7 @@ class PublicJudge:
 
     record: PublicModelRecord
     load: LoadedOnce
+    identity: AnswerIdentity
     corpus: Corpus
     work: Path
     engine: Engine
@@ -102,15 +104,15 @@ class PublicJudge:
         model: PublicModel, corpus: Corpus, work: Path, engine: Engine, progress: Progress
     ) -> "PublicJudge":
         """The one that judges what comes out of `corpus`."""
-        record = model.record
-        judge = PublicJudge(record, LoadedOnce(model.load), corpus, work, engine, progress)
-        if model.alike is None:
+        load = LoadedOnce(model.load)
+        judge = PublicJudge(model.record, load, model.identity, corpus, work, engine, progress)
+        alike = model.alike
+        if alike is None:
             return judge
-        stage = None if isinstance(record, GivenModelRecord) else record.stage
-        if stage is None:
+        if alike.identity == model.identity:
             return replace(judge, alike=judge)
-        then = record.model_copy(update={"digests": stage.digests})
-        return replace(judge, alike=replace(judge, record=then, load=LoadedOnce(model.alike)))
+        then = replace(judge, load=LoadedOnce(alike.load), identity=alike.identity)
+        return replace(judge, alike=then)
 
     @property
     def stage_not_kept(self) -> str | None:
@@ -190,7 +192,7 @@ class PublicJudge:
         """What decides its answers, besides what it is asked."""
         return {
             "kind": self.record.kind,
-            "model": list(self.record.digests),
+            "model": self.identity.digest,
             "lexicon": self.corpus.manifest.lexicon_digest,
             "trained_on": self.corpus.training,
         }

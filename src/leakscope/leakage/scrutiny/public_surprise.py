@@ -8,6 +8,7 @@ import numpy as np
 from leakscope.leakage.sequences.distinct import Sequences
 from leakscope.leakage.sequences.documents_by_number import documents_holding
 from leakscope.leakage.sequences.members import Members, run_perplexities
+from leakscope.models.answer_identity import AnswerIdentity
 from leakscope.models.interface import LanguageModel
 from leakscope.records.documents import BoolArray, Documents, FloatArray, IntArray, LongArray
 from leakscope.records.models.public_model import PublicModelRecord
@@ -21,9 +22,11 @@ class PublicModel:
     record: PublicModelRecord
     load: Callable[[], LanguageModel]
     """Brings the model, reading the corpus's lexicon, in any process."""
-    alike: Callable[[], LanguageModel] | None = None
-    """Brings the one that says what comes out without memory: trained as the audited model was, and
-    just as far. None: there is none."""
+    identity: AnswerIdentity
+    """All that decides its answers."""
+    alike: "PublicModel | None" = None
+    """The one that says what comes out without memory: trained as the audited model was, and just
+    as far. None: there is none."""
 
 
 PublicSource = Callable[[IntArray], PublicModel]

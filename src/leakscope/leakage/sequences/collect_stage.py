@@ -65,7 +65,11 @@ def collect_pieces(
     pieces: list[Path], lexicon: int, work: Path, engine: Engine, progress: Progress = silent
 ) -> list[Path]:
     """What is collected of scored pieces, each kept under the digest of its piece."""
-    identity = {"lexicon": lexicon, "leakscope": version("leakscope")}
+    identity = {
+        "lexicon": lexicon,
+        "numpy": version("numpy"),  # it computes perplexities
+        "leakscope": version("leakscope"),
+    }
     return engine.map(
         CollectStage(tuple(pieces), lexicon),
         [digest_of({**identity, "piece": sealed_digest(piece)}) for piece in pieces],

@@ -38,3 +38,8 @@ class Forecast(BaseModel):
     def whole(self) -> bool:
         """Whether the time of every stage is known."""
         return all(stage.seconds is not None for stage in self.stages)
+
+
+def kept_said(count: int) -> str:
+    """What is said of a stage's work, so many parts of which an earlier attempt has kept."""
+    return f"; {count:,} {'is' if count == 1 else 'are'} kept" if count else ""

@@ -36,7 +36,7 @@ def update_study_into(
             StudyTable(FOUND, tables.searches, UpdateResult),
         ]
 
-    return KIND.into(out, clock, fill)
+    return KIND.into(out, clock, progress, fill)
 
 
 def _record(job: UpdateStudyJob, tables: UpdateTables) -> UpdateStudyRecord:
