@@ -10,20 +10,35 @@ from typing import Any
 _TERMINATED = 128 + signal.SIGTERM
 
 
+class _Unwinding:
+    """Handles SIGTERM."""
+
+    came = False
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        self.came = True
+        raise SystemExit(_TERMINATED)
+
+
 @contextmanager
 def unwinding_sigterm() -> Iterator[None]:
     """While open, SIGTERM ends this process as Ctrl-C does, from inside out, with exit code 143.
 
     Outside of the main thread, and where somebody else handles the signal, nothing changes.
     """
-    ours = _in_main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-    if ours:
-        signal.signal(signal.SIGTERM, _unwind)
+    if not _in_main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    unwinding = _Unwinding()
+    signal.signal(signal.SIGTERM, unwinding)
     try:
         yield
+    except SystemExit as end:
+        if unwinding.came:
+            end.code = _TERMINATED  # Ray, where it is waited for, makes an exit of its own of it
+        raise
     finally:
-        if ours:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 @contextmanager
@@ -40,8 +55,9 @@ def held_signals() -> Iterator[Callable[[], bool]]:
 
     held: dict[int, Any] = {}
     if _in_main_thread():
-        usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: _unwind}
-        held = {number: by for number, by in usual.items() if signal.getsignal(number) is by}
+        found = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        usual = (signal.default_int_handler,)
+        held = {n: by for n, by in found.items() if by in usual or isinstance(by, _Unwinding)}
     for number in held:
         signal.signal(number, note)
     try:
@@ -62,7 +78,3 @@ def reclaim_sigterm() -> None:
 
 def _in_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
-
-
-def _unwind(number: int, frame: FrameType | None) -> None:
-    raise SystemExit(_TERMINATED)

@@ -208,10 +208,3 @@ def end_actor(actor: Any) -> None:
     import ray
 
     ray.kill(actor)
-
-
-def end_task(reference: Any) -> None:
-    """End a task, with its process."""
-    import ray
-
-    ray.cancel(reference, force=True)

@@ -103,7 +103,11 @@ class RayEngine:
             self._reach()
             request = self._request(stage)
             kind = ActorWorkers if loads_model(stage) else TaskWorkers
-            _run(stage, shards, kind(stage, request), self._needs)
+            try:
+                _run(stage, shards, kind(stage, request), self._needs)
+            except BaseException:
+                self.close()  # which ends tasks; to cancel one that ends just then crashes Ray
+                raise
         return shards.targets
 
     def _is_seen_by_all(self, folder: Path) -> bool:
