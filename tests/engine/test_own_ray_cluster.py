@@ -174,6 +174,17 @@ def test_sigterm_leaves_nothing_while_it_starts(places, after):
     assert processes_with(str(folder)) == {} and not folder.exists()
 
 
+@pytest.mark.parametrize("model", ["none", pytest.param("model", marks=pytest.mark.slow)])
+def test_sigterm_in_the_middle_leaves_nothing(places, model):
+    process = driver(places, model)
+    token = until(process, 4)
+    time.sleep(0.4)  # into Ray's compiled part, which makes another exit of this one
+    os.killpg(process.pid, signal.SIGTERM)
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (143, "")
+    assert processes_with(token) == {} and not Path(token.partition("=")[2]).parent.exists()
+
+
 @pytest.mark.slow
 def test_it_ends_with_a_killed_driver(places):
     process = driver(places, "none")

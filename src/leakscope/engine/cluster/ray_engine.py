@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from leakscope.engine.cluster import ray_client
 from leakscope.engine.cluster.held_signals import held_signals, unwinding_sigterm
@@ -71,8 +72,8 @@ class RayEngine:
             self._opened = opened.pop_all()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._opened.close()
+    def __exit__(self, *error: Any) -> None:
+        self._opened.__exit__(*error)
 
     def close(self) -> None:
         """Stop the cluster if it was started here, and leave it otherwise."""
