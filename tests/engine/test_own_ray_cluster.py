@@ -13,7 +13,7 @@ import pytest
 from cluster_stages import Squares
 from leakscope.engine.cluster.ray_engine import RayEngine
 from leakscope.records.errors import LeakscopeError
-from ray_clusters import STAGES, listening, processes_with
+from ray_clusters import STAGES, listening, own_scratch, processes_with
 
 KEYS = [f"key{i}" for i in range(6)]
 LOOPBACK = ("0100007F", "0000000000000000FFFF00000100007F")
@@ -45,25 +45,17 @@ if __name__ == "__main__":
 
 @pytest.fixture
 def places(tmp_path, monkeypatch):
-    monkeypatch.setenv("PYTHONPATH", STAGES)
+    path = os.pathsep.join([STAGES, *filter(None, [os.environ.get("PYTHONPATH")])])
+    monkeypatch.setenv("PYTHONPATH", path)
     for name in ("notes", "out"):
         (tmp_path / name).mkdir()
     return tmp_path / "notes", tmp_path / "out"
 
 
-def left(token: str) -> dict[int, str]:
-    """The processes of a cluster that should have ended. After a while: two of Ray's look for their
-    cluster for a minute, if nobody told them that it ends.
-    """
-    deadline = time.monotonic() + 150
-    while (found := processes_with(token)) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    return found
-
-
 def test_it_is_private_while_it_runs_and_leaves_nothing(places):
     notes, out = places
     before, handler = dict(os.environ), signal.getsignal(signal.SIGTERM)
+    group = os.getpgrp()
     with RayEngine(workers=2) as engine:
         engine.map(Squares(notes), KEYS, out)
         token = Path(os.environ["RAY_AUTH_TOKEN_PATH"])
@@ -71,6 +63,8 @@ def test_it_is_private_while_it_runs_and_leaves_nothing(places):
         assert stat.S_IMODE(token.parent.stat().st_mode) == 0o700
         started = processes_with(str(token))
         assert any("raylet" in name for name in started.values())
+        # What the terminal sends to this process reaches it still, and nothing of the cluster.
+        assert os.getpgrp() == group and os.getsid(0) not in map(os.getsid, started)
         doors = listening([*started, os.getpid()])
         assert len(doors) >= 5
         assert [door for door in doors if door.split(":")[0] not in LOOPBACK] == []
@@ -81,7 +75,7 @@ def test_it_is_private_while_it_runs_and_leaves_nothing(places):
         assert ray._private.worker.global_worker.node.webui_url in (None, "")
         refused = clients(address, token)
     assert refused == [("refused", 1)] * 3 + [("entered 42", 0)]
-    assert left(str(token)) == {} and not token.parent.exists()
+    assert processes_with(str(token)) == {} and not token.parent.exists()
     assert dict(os.environ) == before
     assert signal.getsignal(signal.SIGTERM) is handler
 
@@ -137,7 +131,9 @@ def test_nodes_must_read_what_is_needed_and_run_nothing_else(places, tmp_path, m
 
 def driver(places, model):
     command = [sys.executable, "-c", DRIVER, *map(str, places), model]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
 
 
 def until(process, done):
@@ -154,15 +150,39 @@ def test_ctrl_c_keeps_what_is_done_and_stops_what_was_started(places, model):
     process = driver(places, model)
     token = until(process, 4)
     assert processes_with(token)
-    process.send_signal(signal.SIGINT)
+    os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert "KeyboardInterrupt" in said and process.returncode != 0
-    assert left(token) == {} and not Path(token.partition("=")[2]).parent.exists()
+    assert processes_with(token) == {} and not Path(token.partition("=")[2]).parent.exists()
     made = {path.name: path.read_text() for path in places[1].glob("*.parquet")}
     assert 4 <= len(made) < 200
     assert not [path for path in places[1].iterdir() if path.name.startswith(".")]
     for index in range(200):
         assert made.get(f"squares-key{index}.parquet") in (None, str(index * index))
+
+
+@pytest.mark.parametrize(
+    "after", [4.0, *[pytest.param(each, marks=pytest.mark.slow) for each in (0.0, 1.0, 2.0, 6.0)]]
+)
+def test_sigterm_leaves_nothing_while_it_starts(places, after):
+    process = driver(places, "model")
+    folder = own_scratch(process)
+    time.sleep(after)
+    os.killpg(process.pid, signal.SIGTERM)
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (143, "")
+    assert processes_with(str(folder)) == {} and not folder.exists()
+
+
+@pytest.mark.parametrize("model", ["none", pytest.param("model", marks=pytest.mark.slow)])
+def test_sigterm_in_the_middle_leaves_nothing(places, model):
+    process = driver(places, model)
+    token = until(process, 4)
+    time.sleep(0.4)  # into Ray's compiled part, which makes another exit of this one
+    os.killpg(process.pid, signal.SIGTERM)
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (143, "")
+    assert processes_with(token) == {} and not Path(token.partition("=")[2]).parent.exists()
 
 
 @pytest.mark.slow
@@ -171,7 +191,8 @@ def test_it_ends_with_a_killed_driver(places):
     token = until(process, 2)
     process.kill()
     process.communicate()
-    assert left(token) == {}
-    with RayEngine() as engine:  # which sweeps
-        engine.map(Squares(places[0]), ["last"], places[1])
+    deadline = time.monotonic() + 10
+    while processes_with(token) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert processes_with(token) == {}
     assert not Path(token.partition("=")[2]).parent.exists()

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from dataclasses import replace
 
@@ -18,7 +20,7 @@ from leakscope.models.word.architecture import Architecture
 from leakscope.records.runs.report_settings import ReportSettings
 from leakscope.training.loop import train
 from leakscope.training.train_settings import TrainSettings
-from ray_clusters import cluster_of, processes_with
+from ray_clusters import cluster_of, own_scratch, processes_with
 from small_models import repeated_by, sharp_model
 
 TABLES = (
@@ -67,6 +69,38 @@ def test_a_cluster_that_is_started_here_gives_the_same_tables(job, local, capfd)
     scored = [done for stage, done, *_ in told if stage == "score"]
     assert scored == sorted(scored) and scored[-1] == job[0].corpus.manifest.train.words
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("after", "times"),
+    [
+        (1.0, 1),
+        (3.0, 2),
+        *[
+            pytest.param(after, times, marks=pytest.mark.slow)
+            for after in (0.0, 2.0, 4.0, 5.0, 6.0, 8.0)
+            for times in (1, 2)
+        ],
+    ],
+)
+def test_ctrl_c_leaves_nothing_of_a_cluster_that_is_started_here(job, tmp_path, after, times):
+    _, model, folder = job
+    options = ["--out", tmp_path / "run", "--engine", "ray", "--workers", "2", "--quiet"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "leakscope", "report", *map(str, [model, folder / "c", *options])],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        # A shell's background job ignores the signal, and so would this child of it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509
+    )  # fmt: skip
+    scratch = own_scratch(process)
+    time.sleep(after)
+    for _ in range(times):
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: all processes get it
+        time.sleep(0.3)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert said.startswith("leakscope: Interrupted; ") and len(said.splitlines()) == 1
+    assert processes_with(str(scratch)) == {} and not scratch.exists()
 
 
 @pytest.fixture(scope="module")

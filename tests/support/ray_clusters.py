@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +96,18 @@ def processes_with(text: str) -> dict[int, str]:
         except (OSError, ProcessLookupError):
             continue
     return {pid: name for pid, name in found.items() if name}
+
+
+def own_scratch(process: "subprocess.Popen[str]") -> Path:
+    """The folder of the cluster that this process starts, as soon as there is one."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        for handle in Path(f"/proc/{process.pid}/fd").glob("*"):
+            with suppress(OSError):
+                if handle.readlink().name.startswith("ls-ray-"):
+                    return handle.readlink()
+        time.sleep(0.01)
+    raise AssertionError("It starts no cluster.")
 
 
 def listening(pids: Any) -> set[str]:

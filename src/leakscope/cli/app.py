@@ -1,6 +1,8 @@
 """The command line's entry point. Heavy modules are imported by the command that needs them."""
 
+import atexit
 import os
+import signal
 import sys
 import traceback
 from importlib import import_module
@@ -65,9 +67,9 @@ def main() -> None:
     except CycloptsError as error:
         _fail(sentence(error), 2)
     except WorkInterruptedError as interruption:
-        _fail(f"Interrupted; {interruption}.", 130)
+        _interrupted(f"Interrupted; {interruption}.")
     except KeyboardInterrupt:
-        _fail("Interrupted.", 130)
+        _interrupted("Interrupted.")
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # no second complaint
         raise SystemExit(1) from None
@@ -97,6 +99,12 @@ def _unexpected(error: Exception) -> str:
         "please report it, with the traceback that LEAKSCOPE_TRACEBACK=1 shows if it holds "
         "nothing private."
     )
+
+
+def _interrupted(message: str) -> None:
+    """Fail with the code of Ctrl-C, and let no further one disturb the interpreter at its end."""
+    atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
+    _fail(message, 130)
 
 
 def _fail(message: str, code: int) -> None:

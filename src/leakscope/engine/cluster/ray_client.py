@@ -4,14 +4,14 @@ the right variables set.
 
 import ipaddress
 import os
-import signal
 import socket
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import chdir, contextmanager
 from pathlib import Path
 from typing import Any
 
+from leakscope.engine.cluster.head_process import head_process
+from leakscope.engine.cluster.held_signals import reclaim_sigterm
 from leakscope.engine.cluster.ray_environment import for_existing_cluster, for_own_cluster
 from leakscope.records.errors import LeakscopeError
 
@@ -19,28 +19,44 @@ _ANSWER = 10.0
 """Seconds to wait for a cluster."""
 
 
+def start_head(folder: Path, cores: int) -> str:
+    """The head of a cluster of this machine alone, in this process, which is there for nothing
+    else; its files are in `folder`. Where it is, HOST:PORT.
+    """
+    from ray._private import ray_constants
+    from ray._private.node import Node
+    from ray._private.parameter import RayParams
+
+    vars(ray_constants).update(ENABLE_RAY_CLUSTER=False)
+    asked = RayParams(
+        num_cpus=cores,
+        include_dashboard=False,
+        temp_dir=str(folder / "ray"),  # which Ray opens to everybody, but not `folder`
+        node_ip_address="127.0.0.1",
+        _system_config={"worker_niceness": 0},  # as the local engine's
+    )
+    return str(Node(asked, head=True, shutdown_at_exit=False, ray_init_cluster=True).gcs_address)
+
+
 @contextmanager
-def started_cluster(folder: Path, cores: int) -> Iterator[None]:
-    """A cluster of this machine alone, whose files are in `folder`; stopped at the end."""
-    with for_own_cluster(folder), _connection(ENABLE_RAY_CLUSTER=False) as ray:
+def started_cluster(folder: Path, cores: int, given_up: Callable[[], bool]) -> Iterator[None]:
+    """A cluster of this machine alone, whose files are in `folder`; stopped at the end. It is not
+    waited for any more when it is given up.
+    """
+    with (
+        for_own_cluster(folder),
+        head_process(folder, cores) as head,
+        _connection(ENABLE_RAY_CLUSTER=False) as ray,
+    ):
+        address = head.address(given_up)
+        if not ipaddress.ip_address(address.rpartition(":")[0]).is_loopback:
+            raise LeakscopeError("Ray would listen to other machines; try --engine local.")
         try:
-            context = _init(
-                ray,
-                folder,
-                address="local",
-                num_cpus=cores,
-                include_dashboard=False,
-                _temp_dir=str(folder / "ray"),  # which Ray opens to everybody, but not `folder`
-                _node_ip_address="127.0.0.1",
-                _system_config={"worker_niceness": 0},  # as the local engine's
-            )
+            _init(ray, folder, address=address, _node_ip_address="127.0.0.1")
         except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
             raise LeakscopeError(
                 f"Ray could not be started here ({type(error).__name__}); try --engine local."
             ) from error
-        host = context.address_info["gcs_address"].rpartition(":")[0]
-        if not ipaddress.ip_address(host).is_loopback:
-            raise LeakscopeError("Ray would listen to other machines; try --engine local.")
         yield
 
 
@@ -52,8 +68,7 @@ def joined_cluster(address: str, folder: Path) -> Iterator[None]:
         try:
             # Where nobody listens, Ray would try for many minutes.
             socket.create_connection((host, int(port)), timeout=_ANSWER).close()
-            with _without_stderr():
-                _init(ray, folder, address=address)
+            _init(ray, folder, address=address)
         except (OSError, RuntimeError, ValueError, OverflowError, ray.exceptions.RayError) as error:
             raise LeakscopeError(
                 f"The cluster at {address} does not answer or refuses your token; run leakscope on "
@@ -66,7 +81,7 @@ def joined_cluster(address: str, folder: Path) -> Iterator[None]:
 def _connection(**constants: int) -> Iterator[Any]:
     """Ray, ready to connect, with these constants for the time; disconnected at the end."""
     import ray
-    from ray._private import ray_constants, worker
+    from ray._private import ray_constants, utils, worker
 
     if ray.is_initialized():
         raise LeakscopeError(
@@ -75,18 +90,17 @@ def _connection(**constants: int) -> Iterator[Any]:
     # Ray reads variables when it is imported, and the token once: maybe before they were set.
     ray._raylet.Config.initialize("")
     ray._raylet.AuthenticationTokenLoader.instance().reset_cache()
-    on_termination = signal.getsignal(signal.SIGTERM)
     with (
         _changed(ray_constants, RAY_ENABLE_UV_RUN_RUNTIME_ENV=False, **constants),
         # What the cluster has to say of dead workers would go to standard output, logging or not.
         _changed(worker, print_to_stdstream=lambda *_, **__: None),
+        _changed(utils, set_sigterm_handler=lambda _: None),
     ):
         try:
             yield ray
         finally:
             ray.shutdown()
-            if threading.current_thread() is threading.main_thread():
-                signal.signal(signal.SIGTERM, on_termination)  # Ray puts its own there
+            reclaim_sigterm()
 
 
 @contextmanager
@@ -99,12 +113,13 @@ def _changed(module: Any, **values: Any) -> Iterator[None]:
         vars(module).update(before)
 
 
-def _init(ray: Any, folder: Path, **options: Any) -> Any:
+def _init(ray: Any, folder: Path, **options: Any) -> None:
     """Connect, from an empty folder: workers import from wherever this process is, and a file in
     the user's directory must not be taken for a module.
     """
-    with chdir(folder):
-        return ray.init(configure_logging=False, log_to_driver=False, **options)
+    with chdir(folder), _without_stderr():
+        ray.init(configure_logging=False, log_to_driver=False, **options)
+    reclaim_sigterm()
 
 
 @contextmanager
@@ -193,10 +208,3 @@ def end_actor(actor: Any) -> None:
     import ray
 
     ray.kill(actor)
-
-
-def end_task(reference: Any) -> None:
-    """End a task, with its process."""
-    import ray
-
-    ray.cancel(reference, force=True)

@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from leakscope.engine.cluster import ray_client
+from leakscope.engine.cluster.held_signals import held_signals, unwinding_sigterm
 from leakscope.engine.cluster.ray_workers import PATIENCE, ActorWorkers, TaskWorkers, Workers
 from leakscope.engine.local_engine import LocalEngine
 from leakscope.engine.private_scratch import private_scratch
@@ -24,7 +26,8 @@ from leakscope.records.errors import LeakscopeError
 
 class RayEngine:
     """Runs stages on a Ray cluster: one that exists, at an address, or one that is started here
-    with so many workers. It is entered when the first shard is due, and left by `close`.
+    with so many workers. It is reached when the first shard is due, and left by `close`; meanwhile
+    Ctrl-C and SIGTERM wait.
 
     A worker that loads a model has so many `cores`, and a GPU if the cluster has any and `gpus`
     allows it; others have one core. `needs`: paths that must be readable on every node. `shares`:
@@ -50,28 +53,33 @@ class RayEngine:
         self._cores, self._gpus = cores, gpus
         self._needs = NodeNeeds.of_this_process(tuple(needs))
         self._shares = () if address is None else tuple(shares)
+        self._opened = ExitStack()
         self._cluster: ExitStack | None = None
 
     def __enter__(self) -> "RayEngine":
-        for folder in self._shares:
-            with _there_meanwhile(folder):
-                shared = self._is_seen_by_all(folder)
-            if not shared:
-                self.close()
-                raise LeakscopeError(
-                    f"The nodes of the cluster do not share {folder}, where models are to be "
-                    f"trained for this report; give a folder that they share as --public-dir, or "
-                    f"give models that each node has."
-                )
+        with ExitStack() as opened:
+            opened.enter_context(unwinding_sigterm())
+            opened.callback(self.close)
+            for folder in self._shares:
+                with _there_meanwhile(folder):
+                    shared = self._is_seen_by_all(folder)
+                if not shared:
+                    raise LeakscopeError(
+                        f"The nodes of the cluster do not share {folder}, where models are to be "
+                        f"trained for this report; give a folder that they share as --public-dir, "
+                        f"or give models that each node has."
+                    )
+            self._opened = opened.pop_all()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, *error: Any) -> None:
+        self._opened.__exit__(*error)
 
     def close(self) -> None:
         """Stop the cluster if it was started here, and leave it otherwise."""
         if self._cluster is not None:
-            self._cluster.close()
+            with held_signals():
+                self._cluster.close()
             self._cluster = None
 
     def map(
@@ -93,17 +101,21 @@ class RayEngine:
             )
         shards = DueShards(stage, keys, folder, sizes, unit, keep, progress)
         if shards.due:
-            self._enter()
+            self._reach()
             request = self._request(stage)
             kind = ActorWorkers if loads_model(stage) else TaskWorkers
-            _run(stage, shards, kind(stage, request), self._needs)
+            try:
+                _run(stage, shards, kind(stage, request), self._needs)
+            except BaseException:
+                self.close()  # which ends tasks; to cancel one that ends just then crashes Ray
+                raise
         return shards.targets
 
     def _is_seen_by_all(self, folder: Path) -> bool:
         """Whether all nodes have the same folder at this path, as on a shared file system."""
         if self._address is None:
             return True
-        self._enter()
+        self._reach()
         with tempfile.NamedTemporaryFile(dir=folder, prefix=".", suffix=".leakscope") as probe:
             seen = ray_client.ask_nodes(os.path.exists, probe.name, timeout=PATIENCE)
         return False not in seen
@@ -116,26 +128,25 @@ class RayEngine:
             return {"CPU": self._cores, "GPU": 1}
         return {"CPU": self._cores}
 
-    def _enter(self) -> None:
+    def _reach(self) -> None:
         if self._cluster is not None:
             return
-        with ExitStack() as opened:
-            opened.enter_context(self._reached())
+        with ExitStack() as failing:
+            failing.callback(self.close)
+            with held_signals() as noted, ExitStack() as opened:
+                folder = opened.enter_context(private_scratch("ls-ray"))
+                if self._address is None:
+                    cores = self._workers * self._cores
+                    cluster = ray_client.started_cluster(folder, cores, given_up=noted)
+                else:
+                    cluster = ray_client.joined_cluster(self._address, folder)
+                opened.enter_context(cluster)
+                self._cluster = opened.pop_all()
             # Before anything but paths goes there.
             for problem in ray_client.ask_nodes(_look, self._needs, timeout=PATIENCE):
                 if problem is not None:
                     raise LeakscopeError(problem)
-            self._cluster = opened.pop_all()
-
-    @contextmanager
-    def _reached(self) -> Iterator[None]:
-        with private_scratch("ls-ray") as folder:
-            if self._address is None:
-                cluster = ray_client.started_cluster(folder, self._workers * self._cores)
-            else:
-                cluster = ray_client.joined_cluster(self._address, folder)
-            with cluster:
-                yield
+            failing.pop_all()
 
 
 @contextmanager

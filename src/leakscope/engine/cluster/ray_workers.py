@@ -39,7 +39,9 @@ class Workers(Protocol):
         ...
 
     def stop(self) -> None:
-        """End whatever still runs."""
+        """End the processes of the map. Where it is broken off, whatever else runs ends when the
+        cluster is left.
+        """
         ...
 
 
@@ -94,9 +96,7 @@ class TaskWorkers:
             yield self._at_work.pop(reference), ray_client.outcome(reference)
 
     def stop(self) -> None:
-        """See `Workers`."""
-        for reference in self._at_work:
-            ray_client.end_task(reference)
+        """See `Workers`. Tasks have no process of their own."""
 
 
 class ActorWorkers:
