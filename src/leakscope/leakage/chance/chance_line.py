@@ -153,10 +153,11 @@ def doubts_about(chance: Measured[ChanceLine], counted: CountedSequences) -> tup
             f"confirmed does not mean that none is memorized." + (REMEDY if held else "")
         )
     elif few := sum(size for size in line.lists if size < line.least_list):
+        judged = "sequence is" if few == 1 else "sequences are"
         found.append(
-            f"{few:,} unique sequences are judged apart from the others, for what their user "
-            f"repeats, and are too few for any of them to be confirmed: {line.least_list:,} would "
-            f"have to stand out.{REMEDY}"
+            f"{few:,} unique {judged} judged apart from the others, for what their user repeats: "
+            f"too few for any to be confirmed, since {line.least_list:,} would have to stand "
+            f"out.{REMEDY}"
         )
     if line.maybe_memory > MEMORY * line.chance.value:
         found.append(
