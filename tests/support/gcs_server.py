@@ -1,16 +1,13 @@
 """A real server on this machine that speaks as Google's storage does."""
 
-import contextlib
 import json
-import socket
 import subprocess
 import sys
-import time
 import urllib.request
 from pathlib import Path
 from urllib.parse import quote
 
-from s3_server import BUCKET, free_port
+from s3_server import BUCKET, free_port, wait_for
 
 
 class GoogleServer:
@@ -31,12 +28,8 @@ class GoogleServer:
             self._process = subprocess.Popen(
                 [str(word) for word in words], stdout=log, stderr=log, cwd=self._log.parent
             )
-        for _ in range(200):
-            with contextlib.suppress(OSError):
-                socket.create_connection(("127.0.0.1", self._port), 1).close()
-                return self
-            time.sleep(0.05)
-        raise RuntimeError(self._log.read_text()[-2000:])
+        wait_for(self._port, self._log)
+        return self
 
     def __exit__(self, *_: object) -> None:
         self._process.terminate()

@@ -36,12 +36,8 @@ class S3Server:
         ]  # fmt: skip
         with self._log.open("wb") as log:
             self._process = subprocess.Popen([str(word) for word in words], stderr=log)
-        for _ in range(200):
-            with contextlib.suppress(OSError):
-                socket.create_connection(("127.0.0.1", self._port), 1).close()
-                return self
-            time.sleep(0.05)
-        raise RuntimeError(self._log.read_text()[-2000:])
+        wait_for(self._port, self._log)
+        return self
 
     def __exit__(self, *_: object) -> None:
         self._process.terminate()
@@ -113,6 +109,16 @@ class Wire:
                     self.cut()
                     return
             target.shutdown(socket.SHUT_WR)
+
+
+def wait_for(port: int, log: Path) -> None:
+    """Wait until a server answers; if it does not, raise with the end of its log."""
+    for _ in range(200):
+        with contextlib.suppress(OSError):
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            return
+        time.sleep(0.05)
+    raise RuntimeError(log.read_text()[-2000:])
 
 
 def free_port() -> int:
